@@ -1,0 +1,2 @@
+// Package memory remembers, recalls, explains, dates and forgets: how do I use this as a library?
+package memory
