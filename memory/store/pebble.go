@@ -1,0 +1,638 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+)
+
+// PebbleFormat is the version of Pebble's file formats that we write: FormatValueSeparation, with log sync
+// offsets (damage inside a log is told apart from a torn end) and columnar tables. A later Pebble opens it
+// and keeps to it. It is raised by a migration alone, never by a newer library, so that an older binary
+// that still runs is not locked out by surprise.
+const PebbleFormat = pebble.FormatValueSeparation
+
+// PebbleOptions is how to open a store on Pebble. The zero value works.
+type PebbleOptions struct {
+	FS  vfs.FS // nil: the operating system's files
+	Key []byte // 32 bytes: everything is encrypted with it; nil: plain files
+
+	Logger  *slog.Logger // nil: nothing is logged
+	OnFault func(error)  // hears each fault and each damaged block, once; called with locks held, so it must not use the store
+
+	CacheBytes    int64 // blocks kept in memory, shared by readers; 0: 32 MiB
+	MemtableBytes int64 // writes collected in memory before they become a table; 0: 4 MiB
+	ReadOnly      bool  // writes nothing at all and takes the lock as well
+}
+
+// OpenPebble opens the store in dir, which is made if it is not there. Only one handle has it at a time.
+// It returns ErrLocked, ErrNewerFormat, ErrKey, ErrCorrupt or ErrFault, wrapped with what it met.
+func OpenPebble(dir string, o PebbleOptions) (KV, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = 32 << 20
+	}
+	if o.MemtableBytes <= 0 {
+		o.MemtableBytes = 4 << 20
+	}
+	kv := &pebbleKV{dir: dir, o: o, readers: map[*reader]struct{}{}, stall: make(chan struct{})}
+	kv.fault = newFault(o.Logger, o.OnFault)
+	if err := kv.open(); err != nil {
+		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
+	}
+	return kv, nil
+}
+
+// pebbleKV is a KV on Pebble.
+//
+// Locks, outermost first: write, life, a reader's own. Pebble's own locks are inside all of them.
+type pebbleKV struct {
+	dir   string
+	o     PebbleOptions
+	fs    *guardFS
+	lock  *pebble.Lock
+	db    *pebble.DB
+	cache *pebble.Cache
+	fault *fault
+
+	write     sync.Mutex // held while a batch is applied: one order for all
+	unstalled int64      // bytes applied since the backlog was last looked at; guarded by write
+
+	life    sync.RWMutex // held for reading during a call, for writing by Close
+	closed  bool
+	readers map[*reader]struct{}
+	regMu   sync.Mutex // guards readers
+
+	stallMu sync.Mutex
+	stall   chan struct{} // closed, and made anew, when a flush or compaction ends
+}
+
+func (kv *pebbleKV) open() (err error) {
+	o := kv.o
+	kv.fs = newGuardFS(o.FS, kv.dir, kv.fault)
+	if !o.ReadOnly {
+		if err := kv.fs.MkdirAll(kv.dir, 0o700); err != nil {
+			return storageError("make the folder", err)
+		}
+	} else if _, err := kv.fs.Stat(kv.dir); err != nil {
+		return storageError("find the folder", err)
+	}
+	if err := kv.takeLock(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			kv.dropLock()
+		}
+	}()
+	if err := kv.checkFormat(); err != nil {
+		return err
+	}
+	kv.cache = pebble.NewCache(o.CacheBytes)
+	opts := &pebble.Options{
+		FS:                 kv.fs,
+		Lock:               kv.lock,
+		Cache:              kv.cache,
+		Logger:             logger{kv.fault},
+		EventListener:      kv.fault.listener(o.ReadOnly, kv.wake),
+		FormatMajorVersion: PebbleFormat,
+		ReadOnly:           o.ReadOnly,
+		DisableTableStats:  o.ReadOnly,
+		MemTableSize:       uint64(o.MemtableBytes),
+		// Pebble must neither wait for a flush inside a commit (after a fault it would wait for ever; makeRoom
+		// waits instead) nor keep old logs to use again. Both follow from this number: the limit on
+		// memtables is this times their size, which wraps round to a huge number; the limit on kept logs
+		// is this plus one, which wraps round to a negative one. TestNoOldLogs and TestBacklog hold it to that.
+		MemTableStopWritesThreshold: math.MaxInt,
+		L0StopWritesThreshold:       math.MaxInt,
+		L0CompactionThreshold:       2,
+		MaxOpenFiles:                500,
+		// A manifest longer than this is begun anew.
+		MaxManifestFileSize: 1 << 20,
+	}
+	opts.Experimental.FileCacheShards = 2
+	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		opts.Levels[i].BlockSize = 8 << 10
+	}
+	db, err := pebble.Open(kv.dir, opts)
+	if err != nil {
+		kv.cache.Unref()
+		return storageError("read the files", err)
+	}
+	kv.db = db
+	kv.fs.running.Store(true)
+	return nil
+}
+
+// ownerFile names, beside Pebble's lock, the process that holds it.
+const ownerFile = "OWNER"
+
+func (kv *pebbleKV) takeLock() error {
+	name := kv.fs.PathJoin(kv.dir, ownerFile)
+	lock, err := pebble.LockDirectory(kv.dir, kv.fs)
+	if err != nil {
+		who := "another process"
+		if pid := readOwner(kv.o.FS, name); pid == os.Getpid() {
+			who = "this process"
+		} else if pid > 0 {
+			who = fmt.Sprintf("process %d", pid)
+		}
+		return fmt.Errorf("%w by %s (named in %s): %w", ErrLocked, who, name, err)
+	}
+	kv.lock = lock
+	if kv.o.ReadOnly {
+		return nil
+	}
+	// Only a hint for people; a lock without it is as good.
+	if f, err := kv.o.FS.Create(name, vfs.WriteCategoryUnspecified); err == nil {
+		_, err = f.Write([]byte(strconv.Itoa(os.Getpid()) + "\n"))
+		if err = errors.Join(err, f.Close()); err != nil {
+			kv.o.Logger.Debug("owner file", "error", err)
+		}
+	}
+	return nil
+}
+
+func readOwner(fs vfs.FS, name string) int {
+	f, err := fs.Open(name)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return pid
+}
+
+func (kv *pebbleKV) dropLock() error {
+	if kv.lock == nil {
+		return nil
+	}
+	if !kv.o.ReadOnly {
+		_ = kv.o.FS.Remove(kv.fs.PathJoin(kv.dir, ownerFile))
+	}
+	lock := kv.lock
+	kv.lock = nil
+	return lock.Close()
+}
+
+// checkFormat refuses a newer store before anything in it is touched.
+func (kv *pebbleKV) checkFormat() error {
+	v, err := atomicfs.ReadMarker(kv.fs, kv.dir, "format-version")
+	if err != nil {
+		return storageError("read the format", err)
+	}
+	if v == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: its format %q is not a number", ErrCorrupt, v)
+	}
+	if n > uint64(PebbleFormat) {
+		return fmt.Errorf("%w (table format %d, this one reads up to %d): update it", ErrNewerFormat, n, PebbleFormat)
+	}
+	return nil
+}
+
+// enter begins a call; leave ends it.
+func (kv *pebbleKV) enter() error {
+	kv.life.RLock()
+	if kv.closed {
+		kv.life.RUnlock()
+		return ErrClosed
+	}
+	if err := kv.fault.get(); err != nil {
+		kv.life.RUnlock()
+		return err
+	}
+	return nil
+}
+
+func (kv *pebbleKV) leave() { kv.life.RUnlock() }
+
+// done is what a call answers: the fault if one came up meanwhile.
+func (kv *pebbleKV) done(doing string, err error) error {
+	if f := kv.fault.get(); f != nil {
+		return f
+	}
+	return storageError(doing, err)
+}
+
+// run makes a call of Pebble's that may wait for its background work, and returns when it does or when
+// the store fails: then the call never returns, and its goroutine is left behind.
+func (kv *pebbleKV) run(doing string, call func() error) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := errors.New("pebble stopped")
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("pebble: %v", p)
+				kv.fault.set(doing, err)
+			}
+			ended <- err
+		}()
+		err = call()
+	}()
+	select {
+	case err := <-ended:
+		return kv.done(doing, err)
+	case <-kv.fault.down:
+		return kv.fault.get()
+	}
+}
+
+// Reading.
+
+type getter interface {
+	Get(key []byte) ([]byte, io.Closer, error)
+	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
+}
+
+func (kv *pebbleKV) get(from getter, key []byte) ([]byte, error) {
+	v, closer, err := from.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, kv.done("read a key", err)
+	}
+	out := append(make([]byte, 0, len(v)), v...)
+	return out, kv.done("read a key", closer.Close())
+}
+
+func (kv *pebbleKV) Get(key []byte) ([]byte, error) {
+	if err := kv.enter(); err != nil {
+		return nil, err
+	}
+	defer kv.leave()
+	return kv.get(kv.db, key)
+}
+
+func (kv *pebbleKV) Scan(lo, hi []byte) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) { kv.scan(nil, lo, hi, yield) }
+}
+
+func (kv *pebbleKV) Visit(lo, hi []byte, f func(key, value []byte) bool) error {
+	return kv.visit(nil, lo, hi, f)
+}
+
+// reader is an open iterator or snapshot of Pebble's. Close of the store closes those that are open:
+// one left open would make Pebble's Close panic, or keep files.
+type reader struct {
+	close func() error // guarded by kv.life: called once, then nil
+}
+
+// register notes an open reader; kv.life is held.
+func (kv *pebbleKV) register(close func() error) *reader {
+	r := &reader{close: close}
+	kv.regMu.Lock()
+	kv.readers[r] = struct{}{}
+	kv.regMu.Unlock()
+	return r
+}
+
+// end closes a reader unless the store has done so; kv.life is held.
+func (kv *pebbleKV) end(r *reader) error {
+	kv.regMu.Lock()
+	_, open := kv.readers[r]
+	delete(kv.readers, r)
+	kv.regMu.Unlock()
+	if !open {
+		return nil
+	}
+	return kv.done("end a scan", r.close())
+}
+
+// iterator opens an iterator on [lo, hi), of a snapshot or (snap nil) of now.
+func (kv *pebbleKV) iterator(snap *snapshot, lo, hi []byte) (*pebble.Iterator, *reader, error) {
+	if err := kv.enter(); err != nil {
+		return nil, nil, err
+	}
+	defer kv.leave()
+	var from getter = kv.db
+	if snap != nil {
+		snap.mu.RLock()
+		defer snap.mu.RUnlock()
+		if snap.ended {
+			return nil, nil, fmt.Errorf("snapshot: %w", ErrClosed)
+		}
+		from = snap.s
+	}
+	o := &pebble.IterOptions{LowerBound: bytes.Clone(lo), UpperBound: bytes.Clone(hi)}
+	if hi == nil {
+		o.UpperBound = nil
+	} else if bytes.Compare(lo, hi) >= 0 {
+		return nil, nil, nil
+	}
+	it, err := from.NewIter(o)
+	if err != nil {
+		return nil, nil, kv.done("scan", err)
+	}
+	return it, kv.register(it.Close), nil
+}
+
+// A scan takes rows out of Pebble in chunks, so that locks are taken once per chunk and the loop's body
+// runs without any. The first chunk is a single row, since many scans want no more; they double up to
+// chunkRows. Rows share memory in pieces of at most chunkBytes: more would tie up too much for a caller
+// who keeps one row.
+const (
+	chunkRows  = 64
+	chunkBytes = 4 << 10
+)
+
+func (kv *pebbleKV) scan(snap *snapshot, lo, hi []byte, yield func(Row, error) bool) {
+	it, r, err := kv.iterator(snap, lo, hi)
+	if err != nil {
+		yield(Row{}, err)
+		return
+	}
+	if it == nil {
+		return
+	}
+	defer func() {
+		kv.life.RLock()
+		_ = kv.end(r) // its error was the loop's
+		kv.life.RUnlock()
+	}()
+	rows := make([]Row, 0, chunkRows)
+	var mem []byte
+	valid, more := false, true
+	for want := 1; more; want = min(2*want, chunkRows) {
+		rows = rows[:0]
+		err := kv.enter()
+		if err == nil {
+			for len(rows) < want {
+				if valid {
+					valid = it.Next()
+				} else {
+					valid = it.First()
+				}
+				if !valid {
+					more, err = false, kv.done("scan", it.Error())
+					break
+				}
+				k, v := it.Key(), []byte(nil)
+				if v, err = it.ValueAndErr(); err != nil {
+					more, err = false, kv.done("scan", err)
+					break
+				}
+				n := len(k) + len(v)
+				if n > cap(mem)-len(mem) {
+					mem = make([]byte, 0, max(n, min(chunkBytes, want*n)))
+				}
+				at := len(mem)
+				mem = append(append(mem, k...), v...)
+				rows = append(rows, Row{mem[at : at+len(k) : at+len(k)], mem[at+len(k) : at+n : at+n]})
+			}
+			kv.leave()
+		} else {
+			more = false
+		}
+		for i := range rows {
+			if !yield(rows[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+	}
+}
+
+func (kv *pebbleKV) visit(snap *snapshot, lo, hi []byte, f func(key, value []byte) bool) error {
+	it, r, err := kv.iterator(snap, lo, hi)
+	if err != nil || it == nil {
+		return err
+	}
+	kv.life.RLock()
+	defer kv.life.RUnlock()
+	defer func() { _ = kv.end(r) }()
+	if kv.closed {
+		return ErrClosed
+	}
+	for valid := it.First(); valid; valid = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return kv.done("scan", err)
+		}
+		if !f(it.Key(), v) {
+			break
+		}
+	}
+	return kv.done("scan", it.Error())
+}
+
+// Writing.
+
+// commit is a batch on its way.
+type commit struct {
+	kv   *pebbleKV
+	b    *pebble.Batch
+	once sync.Once
+	err  error
+}
+
+func (c *commit) Wait() error {
+	c.once.Do(func() {
+		if c.b == nil {
+			return
+		}
+		err := c.b.SyncWait()
+		if err != nil {
+			c.kv.fault.set("write", err)
+		}
+		c.err = c.kv.fault.get()
+		_ = c.b.Close()
+		c.b = nil
+	})
+	return c.err
+}
+
+func (kv *pebbleKV) Apply(ops []Op) (Commit, error) { return kv.apply(ops, true) }
+
+func (kv *pebbleKV) ApplyUnsynced(ops []Op) error {
+	_, err := kv.apply(ops, false)
+	return err
+}
+
+func (kv *pebbleKV) apply(ops []Op, synced bool) (c *commit, err error) {
+	if kv.o.ReadOnly {
+		return nil, fmt.Errorf("write: %w", ErrReadOnly)
+	}
+	kv.write.Lock()
+	defer kv.write.Unlock()
+	if err := kv.enter(); err != nil {
+		return nil, err
+	}
+	defer kv.leave()
+	if len(ops) == 0 {
+		return &commit{kv: kv}, nil
+	}
+	size := 0
+	for _, op := range ops {
+		size += len(op.Key) + len(op.Value) + 12
+	}
+	b := kv.db.NewBatchWithSize(size)
+	for _, op := range ops {
+		switch op.Kind {
+		case Set:
+			err = b.Set(op.Key, op.Value, nil)
+		case Delete:
+			err = b.Delete(op.Key, nil)
+		case DeleteRange:
+			if bytes.Compare(op.Key, op.Value) < 0 {
+				err = b.DeleteRange(op.Key, op.Value, nil)
+			}
+		default:
+			err = fmt.Errorf("op of kind %d: a bug in this program", op.Kind)
+		}
+		if err != nil {
+			_ = b.Close()
+			return nil, fmt.Errorf("gather a batch: %w", err)
+		}
+	}
+	if b.Empty() {
+		return &commit{kv: kv}, b.Close()
+	}
+	if err := kv.makeRoom(int64(b.Len())); err != nil {
+		_ = b.Close()
+		return nil, err
+	}
+	return kv.commit(b, synced)
+}
+
+// commit hands a batch to Pebble; kv.write is held and a call has begun.
+func (kv *pebbleKV) commit(b *pebble.Batch, synced bool) (c *commit, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c, err = nil, kv.fault.set("write", fmt.Errorf("pebble: %v", p))
+		}
+	}()
+	if synced {
+		err = kv.db.ApplyNoSyncWait(b, pebble.Sync)
+	} else {
+		err = kv.db.Apply(b, pebble.NoSync)
+	}
+	if err != nil {
+		kv.fault.set("write", err)
+	}
+	if err := kv.fault.get(); err != nil {
+		return nil, err
+	}
+	if !synced {
+		return nil, b.Close()
+	}
+	return &commit{kv: kv, b: b}, nil
+}
+
+// Sync waits for all that was applied.
+func (kv *pebbleKV) Sync() error {
+	if kv.o.ReadOnly {
+		return nil
+	}
+	if err := kv.enter(); err != nil {
+		return err
+	}
+	defer kv.leave()
+	return kv.run("sync", func() error { return kv.db.LogData(nil, pebble.Sync) })
+}
+
+// How much may wait to be written before Apply waits too. Memtables: two being flushed while one is
+// filled keep a fast writer going; each costs memory and, after a crash, time to replay. Sublevels of L0:
+// each is one more table for every read to look into; Pebble's own limit is 12.
+const (
+	backlogMemtables = 3
+	backlogSublevels = 16
+)
+
+// makeRoom waits while the backlog is too long, as Pebble would inside the commit. kv.write is held.
+func (kv *pebbleKV) makeRoom(n int64) error {
+	if kv.unstalled += n; kv.unstalled < kv.o.MemtableBytes/4 {
+		return nil
+	}
+	kv.unstalled = 0
+	for {
+		kv.stallMu.Lock()
+		ended := kv.stall
+		kv.stallMu.Unlock()
+		m := kv.db.Metrics()
+		if int64(m.MemTable.Size) < backlogMemtables*kv.o.MemtableBytes && m.Levels[0].Sublevels < backlogSublevels {
+			return nil
+		}
+		select {
+		case <-ended:
+		case <-kv.fault.down:
+			return kv.fault.get()
+		}
+	}
+}
+
+// wake tells makeRoom that the backlog may be shorter.
+func (kv *pebbleKV) wake() {
+	kv.stallMu.Lock()
+	close(kv.stall)
+	kv.stall = make(chan struct{})
+	kv.stallMu.Unlock()
+}
+
+// flush makes tables of all that is in memory.
+func (kv *pebbleKV) flush() error {
+	return kv.run("flush", kv.db.Flush)
+}
+
+// Close ends the store. See KV.
+func (kv *pebbleKV) Close() error {
+	kv.write.Lock()
+	defer kv.write.Unlock()
+	kv.life.Lock()
+	defer kv.life.Unlock()
+	if kv.closed {
+		return nil
+	}
+	kv.closed = true
+	fault := kv.fault.get()
+	if fault == nil {
+		for r := range kv.readers {
+			_ = r.close()
+		}
+		clear(kv.readers)
+		if !kv.o.ReadOnly {
+			fault = kv.flush()
+		}
+		if err := kv.run("close", kv.db.Close); fault == nil {
+			fault = err
+		}
+		if fault == nil {
+			kv.cache.Unref()
+		}
+	}
+	if err := kv.dropLock(); fault == nil && err != nil {
+		fault = storageError("give back the lock", err)
+	}
+	return fault
+}
