@@ -29,7 +29,7 @@ const longestValue = 40
 // readCall reads the arguments object. raw is the JSON as it came over the wire, since a decoded
 // string no longer tells bad UTF-8 or a lone surrogate from a replacement character.
 func readCall(raw json.RawMessage) (*call, error) {
-	if bad := badText(raw); bad != "" {
+	if bad := BadText(raw); bad != "" {
 		return nil, memory.Errorf(memory.CodeInvalid, "arguments: %s; send the text as valid UTF-8", bad)
 	}
 	raw = bytes.TrimSpace(raw)
@@ -296,9 +296,9 @@ func show(v []byte) string {
 	return string([]rune(s)[:longestValue]) + "..."
 }
 
-// badText says what is wrong with the text of a JSON value, "" for nothing: bytes that are no UTF-8,
+// BadText says what is wrong with the text of a JSON value, "" for nothing: bytes that are no UTF-8,
 // or a \u escape that is one half of a surrogate pair. Both would otherwise turn into U+FFFD unseen.
-func badText(raw []byte) string {
+func BadText(raw []byte) string {
 	if !utf8.Valid(raw) {
 		return "bytes that are not valid UTF-8"
 	}

@@ -1,0 +1,297 @@
+// Package resources shows what a memory holds as MCP resources: what can a client read, subscribe to
+// and complete?
+//
+// Every resource of the contract is JSON, and with ?format=md a page to read (page.go). One reader
+// answers them all: it takes the URI apart itself, so that queries may come in any order and project
+// names percent-encoded. Updates (updates.go) tells subscribers what changed.
+package resources
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/magma-mcp/magma-mcp/memory"
+	"github.com/magma-mcp/magma-mcp/tools"
+)
+
+// NotFound begins the message of an error for a resource that does not exist. mcp-go reports every
+// error of a reader as an internal one; a transport that sees this beginning gives it the code that
+// its protocol version has for it.
+const NotFound = "resource not found: "
+
+// The templates of CONTRACT section 6. everything matches whatever they do not (queries in another
+// order, ?format=md) and is kept out of the lists.
+const everything = "memory://{+rest}"
+
+var templates = []struct{ uri, name, about string }{
+	{"memory://{project}/stats", "stats", "Counts, embedder and background work of a project"},
+	{"memory://{project}/recent", "recent", "The newest memories of a project"},
+	{"memory://{project}/timeline{?since,until}", "timeline", "What happened, in order of time"},
+	{"memory://{project}/memories/{id}", "memory", "One memory whole, by id or ref"},
+	{"memory://{project}/entities", "entities", "People and things that are mentioned"},
+	{"memory://{project}/entities/{name}", "entity", "Every namesake: aliases, facts, relationships, memories"},
+	{"memory://{project}/graph{?around,depth}", "graph", "Nodes and edges of the four graphs around a memory or entity"},
+}
+
+// listTimeout bounds how long resources/list waits for the project names: a client asks it at its own
+// start, when the store may still be opening.
+const listTimeout = time.Second
+
+// mostListed is how many projects resources/list names; more are reached through memory://projects.
+const mostListed = 100
+
+// Register adds the resources of e to s and returns what sends updates to their subscribers: whoever
+// serves s runs it. s must have been made with Hooks.
+func Register(s *server.MCPServer, e memory.Engine, defaults tools.Scope, log *slog.Logger) *Updates {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := reader{engine: e, defaults: defaults, log: log}
+	s.AddResource(mcp.NewResource("memory://projects", "projects",
+		mcp.WithResourceDescription("All projects (namespaces) of this memory; add ?format=md for a page to read"),
+		mcp.WithMIMEType("application/json")), r.read)
+	for _, t := range templates {
+		s.AddResourceTemplate(mcp.NewResourceTemplate(t.uri, t.name,
+			mcp.WithTemplateDescription(t.about+" (JSON; format=md for a page)"),
+			mcp.WithTemplateMIMEType("application/json")), r.read)
+	}
+	s.AddResourceTemplate(mcp.NewResourceTemplate(everything, "everything"), r.read)
+
+	hooks := s.GetHooks()
+	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
+		result.Resources = append(result.Resources, r.ofProjects(ctx)...)
+	})
+	hooks.AddAfterListResourceTemplates(func(_ context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, result *mcp.ListResourceTemplatesResult) {
+		shown := make([]mcp.ResourceTemplate, 0, len(result.ResourceTemplates))
+		for _, t := range result.ResourceTemplates {
+			if t.URITemplate == nil || t.URITemplate.Raw() != everything {
+				shown = append(shown, t)
+			}
+		}
+		result.ResourceTemplates = shown
+	})
+	return newUpdates(s, e, defaults, hooks, log)
+}
+
+// ofProjects lists what can be opened by name: four pages of the caller's own project, and the newest
+// memories of each other one.
+func (r reader) ofProjects(ctx context.Context) []mcp.Resource {
+	scope := tools.ScopeFrom(ctx, r.defaults)
+	var list []mcp.Resource
+	add := func(project, page string) {
+		list = append(list, mcp.NewResource("memory://"+url.PathEscape(project)+"/"+page, page+" of "+project,
+			mcp.WithMIMEType("application/json")))
+	}
+	own, err := scope.ProjectFor("", false)
+	if err == nil {
+		for _, page := range []string{"entities", "recent", "stats", "timeline"} {
+			add(own, page)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	projects, err := r.engine.Projects(ctx)
+	if err != nil {
+		return list // the engine is not open yet: what can be named without it is named
+	}
+	for _, p := range projects {
+		if p.Project != own && scope.Allows(p.Project) && len(list) < mostListed {
+			add(p.Project, "recent")
+		}
+	}
+	return list
+}
+
+// address is a resource URI taken apart.
+type address struct {
+	page    string // projects, stats, recent, timeline, memory, entities, entity, graph
+	project string // canonical; "" for projects
+	name    string // of a memory or an entity
+	query   url.Values
+}
+
+// parse takes a memory:// URI apart; the error is a NotFound.
+func parse(uri string) (address, error) {
+	unknown := func() (address, error) {
+		return address{}, fmt.Errorf("%s%s; see resources/templates/list", NotFound, uri)
+	}
+	rest, ok := strings.CutPrefix(uri, "memory://")
+	if !ok {
+		return unknown()
+	}
+	path, rawQuery, _ := strings.Cut(rest, "?")
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return unknown()
+	}
+	parts := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for i, p := range parts {
+		if parts[i], err = url.PathUnescape(p); err != nil || parts[i] == "" {
+			return unknown()
+		}
+	}
+	if len(parts) == 1 {
+		if parts[0] != "projects" {
+			return unknown()
+		}
+		return address{page: "projects", query: query}, nil
+	}
+	project, err := tools.CanonicalProject(parts[0])
+	if err != nil {
+		return unknown()
+	}
+	a := address{page: parts[1], project: project, query: query}
+	switch {
+	case len(parts) == 2 && strings.Contains(" stats recent timeline entities graph ", " "+a.page+" "):
+	case len(parts) == 3 && a.page == "memories":
+		a.page, a.name = "memory", parts[2]
+	case len(parts) >= 3 && a.page == "entities": // a name may hold a slash
+		a.page, a.name = "entity", strings.Join(parts[2:], "/")
+	default:
+		return unknown()
+	}
+	return a, nil
+}
+
+type reader struct {
+	engine   memory.Engine
+	defaults tools.Scope
+	log      *slog.Logger
+}
+
+// read answers resources/read for every URI.
+func (r reader) read(ctx context.Context, req mcp.ReadResourceRequest) (contents []mcp.ResourceContents, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("panic", "doing", "read a resource", "panic", fmt.Sprintf("%T", p))
+			contents, err = nil, errors.New("internal error, a bug in magma-mcp; its log on standard error says where")
+		}
+	}()
+	uri := req.Params.URI
+	a, err := parse(uri)
+	if err != nil {
+		return nil, err
+	}
+	scope := tools.ScopeFrom(ctx, r.defaults)
+	if a.project != "" && (a.project == "*" || !scope.Allows(a.project)) {
+		return nil, fmt.Errorf("%s%s", NotFound, uri)
+	}
+	value, page, err := r.get(ctx, scope, a)
+	if memory.CodeOf(err) == memory.CodeNotFound {
+		return nil, fmt.Errorf("%s%s", NotFound, uri)
+	}
+	if err != nil {
+		return nil, errors.New(tools.FaultLine(r.log, "read "+a.page, err))
+	}
+	if a.query.Get("format") == "md" {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: page()}}, nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, fmt.Errorf("print %s: %w", a.page, err)
+	}
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "application/json", Text: strings.TrimSuffix(b.String(), "\n")}}, nil
+}
+
+// get asks the engine for a page: its JSON value, and what prints it to read.
+func (r reader) get(ctx context.Context, scope tools.Scope, a address) (value any, page func() string, err error) {
+	number := func(name string) (int, error) {
+		s := a.query.Get(name)
+		if s == "" {
+			return 0, nil
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return 0, memory.Errorf(memory.CodeInvalid, "%s: %q came; a whole number is allowed", name, s)
+		}
+		return min(n, mostEntries), nil
+	}
+	switch a.page {
+	case "projects":
+		all, err := r.engine.Projects(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		seen := []memory.ProjectInfo{}
+		for _, p := range all {
+			if scope.Allows(p.Project) {
+				seen = append(seen, p)
+			}
+		}
+		return map[string]any{"projects": seen}, func() string { return projectsPage(seen) }, nil
+	case "stats":
+		s, err := r.engine.Stats(ctx, a.project)
+		return s, func() string { return statsPage(s) }, err
+	case "recent":
+		limit, err := number("limit")
+		if err != nil {
+			return nil, nil, err
+		}
+		if limit == 0 {
+			limit = recentEntries
+		}
+		list, err := r.engine.Recent(ctx, a.project, limit)
+		return map[string]any{"project": a.project, "memories": present(list)}, func() string { return recentPage(a.project, list) }, err
+	case "timeline":
+		limit, err := number("limit")
+		if err != nil {
+			return nil, nil, err
+		}
+		t, err := r.engine.Timeline(ctx, memory.TimelineQuery{Project: a.project, Since: a.query.Get("since"),
+			Until: a.query.Get("until"), Limit: limit, From: scope.Session(ctx)})
+		t.Entries = present(t.Entries)
+		return t, func() string { return timelinePage(t) }, err
+	case "memory":
+		m, err := r.engine.Get(ctx, a.project, a.name)
+		return m, func() string { return memoryPage(m) }, err
+	case "entities":
+		list, err := r.engine.Entities(ctx, a.project)
+		return map[string]any{"project": a.project, "entities": present(list)}, func() string { return entitiesPage(a.project, list) }, err
+	case "entity":
+		list, err := r.engine.Entity(ctx, a.project, a.name)
+		if err == nil && len(list) == 0 {
+			err = memory.Errorf(memory.CodeNotFound, "no entity of that name")
+		}
+		return map[string]any{"project": a.project, "name": a.name, "entities": present(list)}, func() string { return entityPage(a.project, list) }, err
+	default: // graph: parse lets no other through
+		depth, err := number("depth")
+		if err != nil {
+			return nil, nil, err
+		}
+		limit, err := number("limit")
+		if err != nil {
+			return nil, nil, err
+		}
+		g, err := r.engine.Graph(ctx, memory.GraphQuery{Project: a.project, Around: a.query.Get("around"),
+			Depth: min(depth, 5), Limit: limit, From: scope.Session(ctx)})
+		g.Nodes, g.Edges = present(g.Nodes), present(g.Edges)
+		return g, func() string { return graphPage(g) }, err
+	}
+}
+
+// recentEntries is how many memories recent shows unless ?limit= says: a screenful or two.
+// mostEntries bounds ?limit=, so that no page grows with the store.
+const (
+	recentEntries = 50
+	mostEntries   = 1000
+)
+
+func present[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
