@@ -1,0 +1,193 @@
+package temporal
+
+import "time"
+
+// parser reads one text. Its methods take a token index and give the index after what they read, 0 where
+// nothing was read; they never move anything themselves, so alternatives cost nothing to try.
+type parser struct {
+	r      *Resolver
+	text   string
+	toks   []token
+	ref    time.Time
+	bare   bool // the text is nothing but a time expression
+	dir    int  // direction of the expression being read: -1 or +1
+	tensed int8 // the sentence's tense: -1, 0, +1
+}
+
+// english finds the expressions of text by the English rules. han reports Chinese characters.
+func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool) {
+	var buf [96]token
+	toks, trigger, han := tokenize(text, buf[:])
+	if !trigger {
+		return nil, han
+	}
+	p := &parser{r: r, text: text, toks: toks, ref: ref}
+	p.bare = p.isBare()
+	for i := 0; i < len(toks); {
+		if !p.starts(i) {
+			i++
+			continue
+		}
+		p.aim(i)
+		m, next, ok := p.mention(i)
+		if !ok {
+			i++
+			continue
+		}
+		m.From, m.To = toks[i].from, toks[next-1].to
+		m.Text = text[m.From:m.To]
+		m.Tense = p.tensed
+		out = append(out, m)
+		i = next
+	}
+	return out, han
+}
+
+// isBare reports whether every word of the text belongs to the vocabulary of times.
+func (p *parser) isBare() bool {
+	for i := range p.toks {
+		t := &p.toks[i]
+		if t.kind != aWord || p.isNumber(i-1) && (p.suffix(i) || p.toks0(i) == "s" && p.glued(i)) {
+			continue
+		}
+		if t.w == nil || t.w.cls&(cNumber|cOrdinal|cMonth|cWeekday|cUnit|cDeictic|cPrevious|cFollowing|cCurrent|cPart|cSeason|
+			cAmPm|cClock|cDecade|cZone|cPosition|cFeast|cFunction|cPrep|cTrigger) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// aim settles the direction for an expression that starts at token i.
+func (p *parser) aim(i int) {
+	if p.bare {
+		p.tensed, p.dir = 0, +1
+		return
+	}
+	p.tensed = p.tense(i, i+1)
+	p.dir = -1
+	if p.tensed > 0 {
+		p.dir = +1
+	}
+}
+
+// starts reports whether an expression can start at token i: a cheap look before the grammar is tried.
+func (p *parser) starts(i int) bool {
+	t := &p.toks[i]
+	switch t.kind {
+	case aNumber:
+		return p.leftClear(i)
+	case aMark:
+		return t.mark == '\'' && p.isNumber(i+1) && p.toks[i+1].digits == 2 && !p.toks[i+1].space && t.space
+	}
+	if t.w == nil {
+		return false
+	}
+	if i > 0 && !t.space && p.toks[i-1].kind == aNumber {
+		return false
+	}
+	const any = cNumber | cOrdinal | cMonth | cWeekday | cUnit | cDeictic | cPrevious | cFollowing | cCurrent | cPart | cSeason |
+		cClock | cDecade | cPosition | cTrigger | cFeast
+	if t.w.cls&any != 0 {
+		return true
+	}
+	switch t.w.s {
+	case "the", "a", "an", "in", "for", "by", "before", "after", "from", "between", "within", "over", "during", "through", "thru", "until",
+		"untill", "couple", "few", "several", "all", "rest", "half", "day's", "around", "about", "every", "each", "back", "as":
+		return true
+	}
+	return false
+}
+
+// leftClear reports whether nothing is glued to the left of the number at token i that makes it part of
+// something else: a version, a port, a path, a phone number.
+func (p *parser) leftClear(i int) bool {
+	t := &p.toks[i]
+	if t.space || i == 0 {
+		return true
+	}
+	l := &p.toks[i-1]
+	if l.kind != aMark {
+		return false
+	}
+	switch l.mark {
+	case '(', '[', '"', '\'', '@', '~', '*', '_', '“', '‘', '>', '<', '|', '；', '，', '。', '：':
+		return true
+	case '-', ',', '/':
+		return l.space || i < 2
+	}
+	return false
+}
+
+// rightClear reports whether nothing is glued to the right of token i-1 that makes it part of something else.
+func (p *parser) rightClear(i int) bool {
+	if i >= len(p.toks) {
+		return true
+	}
+	t := &p.toks[i]
+	if t.space {
+		return true
+	}
+	switch t.kind {
+	case aNumber:
+		return false
+	case aWord:
+		return false
+	}
+	switch t.mark {
+	case '.', ':', '/', '-', '_', '@', '%', '°', '$', '€', '£', '+', '=', '#', '\\', '&', '\'':
+		// a full stop at the end of a sentence is clear, one before more text is not
+		return i+1 >= len(p.toks) || p.toks[i+1].space || p.toks[i+1].kind == aMark && t.mark == '.'
+	}
+	return true
+}
+
+func (p *parser) is(i int, s string) bool {
+	return i >= 0 && i < len(p.toks) && p.toks[i].w != nil && p.toks[i].w.s == s
+}
+
+func (p *parser) isAny(i int, words ...string) bool {
+	for _, s := range words {
+		if p.is(i, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) has(i int, c class) bool {
+	return i >= 0 && i < len(p.toks) && p.toks[i].w != nil && p.toks[i].w.cls&c != 0
+}
+
+func (p *parser) isNumber(i int) bool { return i >= 0 && i < len(p.toks) && p.toks[i].kind == aNumber }
+
+func (p *parser) isMark(i int, m rune) bool {
+	return i >= 0 && i < len(p.toks) && p.toks[i].kind == aMark && p.toks[i].mark == m
+}
+
+func (p *parser) glued(i int) bool { return i > 0 && i < len(p.toks) && !p.toks[i].space }
+
+// after skips the word s at i if it stands there.
+func (p *parser) skip(i int, words ...string) int {
+	if p.isAny(i, words...) {
+		return i + 1
+	}
+	return i
+}
+
+// led reports whether the token before i is a preposition that makes a bare month, hour or day a time, or
+// the text is bare.
+func (p *parser) led(i int) bool {
+	if p.bare {
+		return true
+	}
+	for k := i - 1; k >= 0 && k >= i-3; k-- {
+		if p.has(k, cPrep) {
+			return true
+		}
+		if !p.isAny(k, "the", "about", "around", "approximately", "roughly", "mid", "early", "late") && !p.isMark(k, '@') {
+			return p.isMark(k, '@')
+		}
+	}
+	return i > 0 && p.isMark(i-1, '@')
+}

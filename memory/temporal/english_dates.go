@@ -1,0 +1,371 @@
+package temporal
+
+import "time"
+
+// node is a date as read, before its direction is settled: calendar fields that may lack the year, or an
+// interval that is fixed already.
+type node struct {
+	kind       nodeKind
+	y, m, d    int
+	wd         int  // Monday 1 to Sunday 7
+	hasYear    bool // y is given
+	n          int  // season or quarter
+	feast      *feast
+	iv         Interval
+	abs        bool
+	approx     bool
+	latent     bool // a time only with a preposition before it or in a bare text
+	clockFixed bool // iv is an instant: no clock time may follow
+	part       part // "tonight": a part of the day comes with it
+}
+
+type nodeKind uint8
+
+const (
+	noDate nodeKind = iota
+	fixed
+	fields
+	season
+	quarter
+	feastDay
+)
+
+func fixedNode(iv Interval) node { return node{kind: fixed, iv: iv} }
+
+// resolve gives the interval of n, looked for from base in direction dir where n leaves that open.
+func (p *parser) resolve(n node, base time.Time, dir int) (Interval, bool) {
+	loc := base.Location()
+	switch n.kind {
+	case fixed:
+		return n.iv, true
+	case season:
+		if n.hasYear {
+			return p.r.seasonOf(n.n, n.y, loc), true
+		}
+		return p.near(base, dir, func(y int) (Interval, bool) { return p.r.seasonOf(n.n, y, loc), true })
+	case quarter:
+		if !n.hasYear {
+			return p.sameYear(base, dir, func(y int) (Interval, bool) { return unit(date(y, time.Month(n.n*3-2), 1, loc), Quarter), true })
+		}
+		return unit(date(n.y, time.Month(n.n*3-2), 1, loc), Quarter), true
+	case feastDay:
+		at := func(y int) (Interval, bool) { return n.feast.on(y, loc) }
+		if n.hasYear {
+			return at(n.y)
+		}
+		return p.near(base, dir, at)
+	case fields:
+		return p.resolveFields(n, base, dir)
+	}
+	return Interval{}, false
+}
+
+func (p *parser) resolveFields(n node, base time.Time, dir int) (Interval, bool) {
+	loc := base.Location()
+	switch {
+	case n.m > 0 && n.d > 0:
+		at := func(y int) (Interval, bool) {
+			if !valid(y, n.m, n.d) {
+				return Interval{}, false
+			}
+			return unit(date(y, time.Month(n.m), n.d, loc), Day), true
+		}
+		if n.hasYear {
+			return at(n.y)
+		}
+		if n.wd > 0 { // the weekday settles the year, if one near by fits
+			y := base.Year()
+			for _, c := range []int{y, y + dir, y - dir, y + 2*dir} {
+				if iv, ok := at(c); ok && iv.Start.Weekday() == isoWeekday(n.wd) {
+					return iv, true
+				}
+			}
+		}
+		return p.near(base, dir, at)
+	case n.m > 0:
+		at := func(y int) (Interval, bool) { return unit(date(y, time.Month(n.m), 1, loc), Month), true }
+		if n.hasYear {
+			return at(n.y)
+		}
+		return p.near(base, dir, at)
+	case n.hasYear:
+		return unit(date(n.y, 1, 1, loc), Year), true
+	case n.d > 0:
+		y, m, _ := base.Date()
+		for k := 0; k < 36; k++ { // the month must have the day, and the weekday must fit
+			first := time.Date(y, m+time.Month(k*dir), 1, 12, 0, 0, 0, time.UTC)
+			if n.d > daysIn(first.Year(), first.Month()) {
+				continue
+			}
+			iv := unit(date(first.Year(), first.Month(), n.d, loc), Day)
+			if dir > 0 && !iv.End.After(base) || dir < 0 && iv.Start.After(base) {
+				continue
+			}
+			if n.wd > 0 && iv.Start.Weekday() != isoWeekday(n.wd) {
+				continue
+			}
+			return iv, true
+		}
+	case n.wd > 0:
+		return unit(weekday(base, isoWeekday(n.wd), dir), Day), true
+	}
+	return Interval{}, false
+}
+
+// near is the unit that recurs each year, at(y), nearest to base in direction dir; one that holds base counts.
+func (p *parser) near(base time.Time, dir int, at func(y int) (Interval, bool)) (Interval, bool) {
+	y := base.Year()
+	for k := -1; k <= 8; k++ {
+		iv, ok := at(y + k*dir)
+		if !ok {
+			continue
+		}
+		if dir > 0 && iv.End.After(base) || dir < 0 && !iv.Start.After(base) {
+			return iv, true
+		}
+	}
+	return Interval{}, false
+}
+
+// sameYear is at(base's year), or the year before for a backward direction where that lies ahead.
+func (p *parser) sameYear(base time.Time, dir int, at func(y int) (Interval, bool)) (Interval, bool) {
+	iv, ok := at(base.Year())
+	if ok && dir < 0 && iv.Start.After(base) {
+		return at(base.Year() - 1)
+	}
+	return iv, ok
+}
+
+// year reads a year of four figures, "'23", "two thousand ten", or "44 BC".
+func (p *parser) year(i int) (y, next int) {
+	if p.isNumber(i) && p.toks[i].digits == 4 && p.toks[i].num >= 1000 && p.toks[i].num < 3000 {
+		j := i + 1
+		if p.isAny(j, "ad") {
+			return p.toks[i].num, j + 1
+		}
+		if p.is(j, "a") && p.isMark(j+1, '.') && p.isAny(j+2, "d") {
+			j += 3
+			if p.isMark(j, '.') && p.glued(j) {
+				j++
+			}
+			return p.toks[i].num, j
+		}
+		return p.toks[i].num, j
+	}
+	if p.isMark(i, '\'') && p.isNumber(i+1) && p.glued(i+1) && p.toks[i+1].digits == 2 {
+		return p.shortYear(p.toks[i+1].num), i + 2
+	}
+	if p.is(i, "two") && p.is(i+1, "thousand") {
+		if n, j := p.cardinal(p.skip(i+2, "and")); j != 0 && n < 100 {
+			return 2000 + n, j
+		}
+		return 2000, i + 2
+	}
+	if (p.is(i, "twenty") || p.is(i, "nineteen")) && p.has(i+1, cNumber) && p.toks[i+1].w.n >= 10 {
+		n, j := p.cardinal(i + 1)
+		return p.toks[i].w.n*100 + n, j
+	}
+	return 0, 0
+}
+
+// shortYear completes a year of two figures: up to 20 years ahead of the reference, else the century before.
+func (p *parser) shortYear(yy int) int {
+	ref := p.ref.Year()
+	y := ref - ref%100 + yy
+	if y > ref+20 {
+		y -= 100
+	} else if y <= ref-80 {
+		y += 100
+	}
+	return y
+}
+
+// month reads a month's name.
+func (p *parser) month(i int) (m, next int) {
+	if !p.has(i, cMonth) {
+		return 0, 0
+	}
+	next = i + 1
+	if p.isMark(next, '.') && p.toks[i].to-p.toks[i].from <= 4 && p.glued(next) && next+1 < len(p.toks) {
+		next++
+	}
+	return p.toks[i].w.n, next
+}
+
+// dayOfMonth reads "8", "8th", "the 8th", "first"; ordinalOnly refuses a bare figure.
+func (p *parser) dayOfMonth(i int) (d, next int, ord bool) {
+	i = p.skip(i, "the")
+	if d, next = p.ordinal(i); next != 0 && d >= 1 && d <= 31 {
+		return d, next, true
+	}
+	if p.isNumber(i) && p.toks[i].digits <= 2 && p.toks[i].num >= 1 && p.toks[i].num <= 31 {
+		return p.toks[i].num, i + 1, false
+	}
+	return 0, 0, false
+}
+
+// yearAfter reads the year that may follow a date: "2023", ", 2023", "of 2023", "'23"; short allows "15".
+func (p *parser) yearAfter(i int, short bool) (y, next int) {
+	j := i
+	if p.isMark(j, ',') {
+		j++
+	} else if p.isAny(j, "of", "in") {
+		j++
+	}
+	if y, n := p.year(j); n != 0 && p.rightClear(n) && !(p.isMark(n, ':') && p.glued(n)) {
+		return y, n
+	}
+	if short && j == i && p.isNumber(j) && p.toks[j].digits == 2 && p.toks[j].num > 12 && p.rightClear(j+1) && !p.isMark(j+1, ':') && !p.has(j+1, cAmPm) {
+		return p.shortYear(p.toks[j].num), j + 1
+	}
+	return 0, 0
+}
+
+// calendar reads dates of calendar fields: "8 May 2023", "May 8th", "the 8th of May", "May 2023",
+// "Monday, Feb 18", "Tuesday the 19th", "the 24th", "Friday".
+func (p *parser) calendar(i int) (n node, next int) {
+	// weekday first: "Monday, Feb 18"
+	if p.has(i, cWeekday) {
+		wd := p.toks[i].w.n
+		j := i + 1
+		if p.isMark(j, '.') && p.glued(j) && p.toks[i].to-p.toks[i].from <= 5 {
+			j++
+		}
+		k := p.skipMark(j, ',')
+		k = p.skip(k, "the")
+		if n, e := p.monthDay(k); e != 0 {
+			n.wd = wd
+			n.latent = false
+			return n, e
+		}
+		if d, e, ord := p.dayOfMonth(p.skip(j, "the")); e != 0 && ord && p.rightClear(e) && !p.has(e, cUnit|cWeekday) && !p.is(e, "of") {
+			return node{kind: fields, d: d, wd: wd}, e
+		}
+		latent := p.has(i, cDayName) || p.plural(i)
+		return node{kind: fields, wd: wd, latent: latent}, j
+	}
+	return p.monthDay(i)
+}
+
+// plural reports a habit: "Mondays".
+func (p *parser) plural(i int) bool {
+	s := p.toks[i].w.s
+	return len(s) > 5 && s[len(s)-2:] == "ys"
+}
+
+func (p *parser) skipMark(i int, m rune) int {
+	if p.isMark(i, m) {
+		return i + 1
+	}
+	return i
+}
+
+// monthDay reads the forms with a month's name, and a lone day of the month ("the 24th").
+func (p *parser) monthDay(i int) (n node, next int) {
+	if m, j := p.month(i); j != 0 {
+		n = node{kind: fields, m: m}
+		k := p.skipMark(j, ',')
+		if k == j || p.isNumber(k) && p.toks[k].digits <= 2 {
+			if p.isMark(k, '-') && p.glued(k) || p.isMark(k, '/') && p.glued(k) {
+				k++
+			}
+			if d, e, ord := p.dayOfMonth(k); e != 0 && valid(2000, m, d) && (ord || !p.isMark(e, ':') && !p.is(e, "h") && !p.has(e, cAmPm)) &&
+				!(p.has(e, cUnit) && !p.is(e, "second")) && !p.isMark(e, '%') {
+				n.d = d
+				if p.isMark(e, '-') && p.glued(e) || p.isMark(e, '/') && p.glued(e) {
+					if y, f := p.yearAfter(e+1, true); f != 0 {
+						n.y, n.hasYear, n.abs = y, true, true
+						return n, f
+					}
+				}
+				if y, f := p.yearAfter(e, true); f != 0 {
+					n.y, n.hasYear, n.abs = y, true, true
+					return n, f
+				}
+				e = p.weekdayAfter(&n, e)
+				if n.wd != 0 {
+					if y, f := p.yearAfter(e, false); f != 0 {
+						n.y, n.hasYear, n.abs = y, true, true
+						e = f
+					}
+				}
+				return n, e
+			}
+		}
+		if y, e := p.yearAfter(j, false); e != 0 {
+			n.y, n.hasYear, n.abs = y, true, true
+			return n, e
+		}
+		n.latent = p.has(i, cMonthName) && !p.surelyMonth(i)
+		return n, j
+	}
+	d, j, ord := p.dayOfMonth(i)
+	if j == 0 {
+		return node{}, 0
+	}
+	k := j
+	if p.is(k, "day") && p.is(k+1, "of") { // third day of october
+		k++
+	}
+	if p.is(k, "of") {
+		k++
+	} else if p.isMark(k, '-') && p.glued(k) || p.isMark(k, '/') && p.glued(k) || p.isMark(k, '.') && p.glued(k) {
+		k++
+	}
+	k = p.skip(k, "the")
+	if m, e := p.month(k); e != 0 && valid(2000, m, d) && (ord || p.isNumber(i) || p.is(i, "the")) {
+		n = node{kind: fields, m: m, d: d}
+		if p.isMark(e, '-') && p.glued(e) || p.isMark(e, '/') && p.glued(e) {
+			if y, f := p.yearAfter(e+1, true); f != 0 {
+				n.y, n.hasYear, n.abs = y, true, true
+				return n, f
+			}
+		}
+		if y, f := p.yearAfter(e, true); f != 0 {
+			n.y, n.hasYear, n.abs = y, true, true
+			return n, f
+		}
+		return n, p.weekdayAfter(&n, e)
+	}
+	if ord && p.isNumber(p.skip(i, "the")) || p.is(i, "the") && (ord && (p.bare || p.is(i-1, "on")) || p.isNumber(i+1) && p.bare) {
+		// "on the 24th": a day of the month, when nothing that is counted follows
+		if p.rightClear(j) && p.led(i) && !p.counted(j) {
+			return node{kind: fields, d: d, latent: true}, j
+		}
+	}
+	return node{}, 0
+}
+
+// counted reports whether a noun that the ordinal before it counts stands at i: "the 2nd floor".
+func (p *parser) counted(i int) bool {
+	if i >= len(p.toks) || p.toks[i].kind == aMark {
+		return false
+	}
+	t := &p.toks[i]
+	return t.kind == aNumber || t.w == nil || t.w.cls&(cUnit|cNumber|cOrdinal|cSeason|cPart) != 0 ||
+		t.w.cls&(cPrep|cFunction|cPast|cFuture|cPresent|cHave|cBe|cSubject) == 0
+}
+
+// surelyMonth reports whether a month's name that is also another word is written as a month: with a
+// capital inside a sentence and a word of time before it.
+func (p *parser) surelyMonth(i int) bool {
+	s := p.toks[i].w.s
+	return p.toks[i].upper && i > 0 && s != "may" && s != "march" && s != "april" && s != "june" && s != "august" && len(s) > 3
+}
+
+func (p *parser) weekdayAfter(n *node, i int) int {
+	j := p.skipMark(i, ',')
+	open := p.isMark(j, '(')
+	if open {
+		j++
+	}
+	if p.has(j, cWeekday) && !p.plural(j) && (j > i || p.bare) {
+		n.wd = p.toks[j].w.n
+		j++
+		if open && p.isMark(j, ')') {
+			j++
+		}
+		return j
+	}
+	return i
+}

@@ -1,0 +1,806 @@
+package temporal
+
+import "time"
+
+// date reads a date of any form that starts at token i: the longest of the readings.
+func (p *parser) date(i int) (best node, next int) {
+	try := func(n node, j int) {
+		if j > next {
+			best, next = n, j
+		}
+	}
+	if p.isNumber(i) {
+		try(p.numeric(i))
+	}
+	try(p.calendar(i))
+	try(p.deictic(i))
+	try(p.modified(i))
+	try(p.counted2(i))
+	try(p.named(i))
+	try(p.within(i))
+	try(p.position(i))
+	if next != 0 {
+		if n, j := p.narrowed(best, next); j != 0 {
+			best, next = n, j
+		}
+	}
+	return best, next
+}
+
+// deictic reads today, yesterday, tomorrow, the day before yesterday, now.
+func (p *parser) deictic(i int) (node, int) {
+	today := unit(day(p.ref), Day)
+	shift := func(k int) Interval { return unit(days(today.Start, k), Day) }
+	j := p.skip(i, "the")
+	if p.is(j, "day") {
+		if p.is(j+1, "before") && p.is(j+2, "yesterday") {
+			return fixedNode(shift(-2)), j + 3
+		}
+		if p.is(j+1, "after") && p.has(j+2, cDeictic) && p.isAny(j+2, "tomorrow", "tmrw", "tmr") {
+			return fixedNode(shift(2)), j + 3
+		}
+	}
+	if p.is(j, "other") && p.isAny(j+1, "day", "night", "morning", "evening") || j > i && p.toks0(j) == "other" && p.isAny(j+1, "day", "night", "evening", "morning") {
+		return node{kind: fixed, approx: true, iv: Interval{Start: days(today.Start, -7), End: today.Start, Grain: Range}}, j + 2
+	}
+	if !p.has(i, cDeictic) && !p.isAny(i, "right", "just", "at") {
+		return node{}, 0
+	}
+	switch {
+	case p.is(i, "today"):
+		return fixedNode(today), i + 1
+	case p.is(i, "yesterday"):
+		return fixedNode(shift(-1)), i + 1
+	case p.isAny(i, "tomorrow", "tomorrows", "tmrw", "tmr"):
+		return fixedNode(shift(1)), i + 1
+	case p.isAny(i, "tonight", "tonite"):
+		n := fixedNode(today)
+		n.part = partNight
+		return n, i + 1
+	case p.is(i, "overnight"):
+		return node{}, 0
+	}
+	if p.bare { // "now" in a sentence is a filler
+		now := node{kind: fixed, clockFixed: true, iv: unit(p.r.floor(p.ref, Second), Second)}
+		switch {
+		case p.is(i, "now"):
+			return now, i + 1
+		case p.isAny(i, "right", "just") && p.is(i+1, "now"):
+			return now, i + 2
+		}
+	}
+	return node{}, 0
+}
+
+// toks0 is the lower-case text of token i for words outside the vocabulary.
+func (p *parser) toks0(i int) string {
+	if i < 0 || i >= len(p.toks) || p.toks[i].to-p.toks[i].from > 12 {
+		return ""
+	}
+	return p.text[p.toks[i].from:p.toks[i].to]
+}
+
+// turn reads last, this, next: -1, 0, +1.
+func (p *parser) turn(i int) (k, next int) {
+	i = p.skip(i, "the", "our", "my", "your")
+	switch {
+	case p.is(i, "this") && p.is(i+1, "past"), p.is(i, "this") && p.is(i+1, "last"):
+		return -1, i + 2
+	case p.is(i, "this") && p.isAny(i+1, "coming", "upcoming", "next"):
+		return +1, i + 2
+	case p.has(i, cPrevious):
+		return -1, i + 1
+	case p.has(i, cCurrent):
+		return 0, i + 1
+	case p.has(i, cFollowing):
+		return +1, i + 1
+	}
+	return 0, 0
+}
+
+// modified reads "last week", "this summer", "next Friday", "last May", "the last two weeks", "this past weekend".
+func (p *parser) modified(i int) (node, int) {
+	k, j := p.turn(i)
+	article := p.isAny(i, "the", "our", "my", "your")
+	if j == 0 {
+		// "the weekend", "the week of D" and "over the weekend": the nearest by tense
+		if (p.is(i, "the") || p.bare) && p.has(p.skip(i, "the"), cUnit) {
+			return p.theUnit(p.skip(i, "the"))
+		}
+		if p.isAny(i, "all", "rest", "whole", "entire") {
+			return p.allOf(i)
+		}
+		return node{}, 0
+	}
+	soft := p.isAny(j-1, "coming", "upcoming", "following") || p.is(j-1, "past") && p.is(j-2, "this")
+	if p.is(j, "around") {
+		j++
+	}
+	// "last two weeks"
+	if q, e := p.amount(j); e != 0 && k != 0 && !p.isAny(j, "a", "an", "half", "the") {
+		if g, mult, f := p.units(e); f != 0 {
+			n, whole := q.whole()
+			if whole && n > 0 && n < 10000 && !(n == 1 && p.isNumber(j) && false) {
+				return p.run(i, k, n*mult, g, q), f
+			}
+		}
+		if p.has(e, cWeekday) || p.has(e, cSeason) {
+			return node{}, 0
+		}
+	}
+	switch {
+	case p.has(j, cSeason) && !p.is(j, "fall") || p.is(j, "fall") && !p.has(j+1, cPrep):
+		return p.season(p.toks[j].w.n, k), j + 1
+	case p.has(j, cUnit) && !p.isAny(j, "h", "q", "mo", "mos", "second", "seconds"):
+		w := p.toks[j].w
+		g := w.unit
+		plural := len(w.s) > 2 && w.s[len(w.s)-1] == 's' && w.s != "wks"
+		if plural && !(p.bare && g == Season) {
+			if k == 0 || g < Day && !p.bare {
+				return node{}, 0
+			}
+			return node{}, 0
+		}
+		if g == Day || g < Day {
+			if k < 0 && g == Day && article && p.is(j+1, "of") {
+				return node{}, 0 // the last day of: an ordinal
+			}
+			if g == Day && k > 0 && article { // the next day: after an event that is not named
+				return node{}, 0
+			}
+			if g < Day && !p.bare {
+				if g != Hour {
+					return node{}, 0
+				}
+			}
+			if g == Day && k < 0 && !p.is(i, "past") {
+				return node{}, 0
+			}
+			if g == Day && k == 0 {
+				return node{}, 0
+			}
+		}
+		if k < 0 && p.rolling(i) && g > Day {
+			return p.run(i, k, 1, g, quantity{n: 1}), j + 1
+		}
+		if k > 0 && article && p.is(j-1, "following") && !p.bare {
+			return node{}, 0 // "the following week": after an event that is not named here
+		}
+		iv := p.turned(g, k)
+		return fixedNode(iv), j + 1
+	case p.has(j, cWeekday) && !p.plural(j):
+		wd := isoWeekday(p.toks[j].w.n)
+		e := j + 1
+		if p.isMark(e, '.') && p.glued(e) && p.toks[j].to-p.toks[j].from <= 5 && e+1 < len(p.toks) {
+			e++
+		}
+		n := fixedNode(p.turnedWeekday(wd, k, soft))
+		if d, f, ord := p.dayOfMonth(p.skip(e, "the")); f != 0 && ord && p.rightClear(f) && !p.counted(f) { // this Friday the 13th
+			return node{kind: fields, d: d, wd: p.toks[j].w.n}, f
+		}
+		return n, e
+	case p.has(j, cMonth):
+		m, e := p.month(j)
+		if d, f, ord := p.dayOfMonth(e); f != 0 && valid(2000, m, d) && (ord || p.rightClear(f)) && !p.has(f, cUnit|cAmPm) { // last May 8th
+			if iv, ok := p.turnedYearly(k, func(y int) (Interval, bool) {
+				if !valid(y, m, d) {
+					return Interval{}, false
+				}
+				return unit(date(y, time.Month(m), d, p.ref.Location()), Day), true
+			}); ok {
+				return fixedNode(iv), f
+			}
+		}
+		iv, _ := p.turnedYearly(k, func(y int) (Interval, bool) {
+			return unit(date(y, time.Month(m), 1, p.ref.Location()), Month), true
+		})
+		return fixedNode(iv), e
+	case p.isAny(j, "mid") && p.has(j+1, cUnit):
+		return node{}, 0
+	}
+	if f, e := p.feastAt(j); e != 0 {
+		if iv, ok := p.turnedYearly(k, func(y int) (Interval, bool) { return f.on(y, p.ref.Location()) }); ok {
+			return fixedNode(iv), e
+		}
+	}
+	return node{}, 0
+}
+
+// rolling reports whether "in the", "over the", "for the" stand before the last, past units: a stretch up to now.
+func (p *parser) rolling(i int) bool {
+	k := i
+	if p.is(k, "the") || p.is(k, "this") {
+		k--
+	} else {
+		k--
+	}
+	return p.isAny(k, "in", "over", "during", "within", "for", "throughout")
+}
+
+// run is n units before (k < 0) or after the current one; up to now where the sentence says "in the last".
+func (p *parser) run(i, k, n int, g Grain, q quantity) node {
+	out := node{kind: fixed, approx: q.vague}
+	if k < 0 && g >= Day && p.rolling(i) {
+		d := day(p.ref)
+		out.iv = Interval{Start: add(d, g, -n), End: days(d, 1), Grain: g}
+		if n > 1 {
+			out.iv.Grain = Range
+		}
+		return out
+	}
+	s := p.r.floor(p.ref, g)
+	if g == Weekend {
+		a := p.turned(g, k)
+		out.iv = Interval{Start: a.Start, End: a.End, Grain: Range}
+		if k < 0 {
+			out.iv.Start = days(a.Start, -7*(n-1))
+		} else {
+			out.iv.End = days(a.End, 7*(n-1))
+		}
+	} else if k < 0 {
+		out.iv = Interval{Start: add(s, g, -n), End: s, Grain: g}
+	} else {
+		s = add(s, g, 1)
+		out.iv = Interval{Start: s, End: add(s, g, n), Grain: g}
+	}
+	if n > 1 {
+		out.iv.Grain = Range
+	}
+	return out
+}
+
+// turned is the last, this, next unit of g.
+func (p *parser) turned(g Grain, k int) Interval {
+	if g == Weekend {
+		return p.weekend(k)
+	}
+	return p.r.nth(p.ref, g, k)
+}
+
+// weekend: "last weekend" is the one that is over; "this weekend" the coming one, or the one just over in a
+// sentence that looks back; "next weekend" the one of the next week.
+func (p *parser) weekend(k int) Interval {
+	this := p.r.current(p.ref, Weekend)
+	sat := this.Start
+	on := !p.ref.Before(sat) // it has begun
+	switch {
+	case k > 0:
+		return unit(days(sat, 7), Weekend)
+	case k < 0, p.dir < 0 && !on:
+		return unit(days(sat, -7), Weekend)
+	}
+	return this
+}
+
+// turnedWeekday: "last Friday" is the latest before today; "this Friday" the coming one (today counts), the
+// week's in a sentence that looks back; "next Friday" the one of the next week; soft ("this coming
+// Friday") the nearest after today.
+func (p *parser) turnedWeekday(wd time.Weekday, k int, soft bool) Interval {
+	switch {
+	case k < 0:
+		return unit(weekday(p.ref, wd, -1), Day)
+	case k > 0 && soft:
+		return unit(weekday(p.ref, wd, +1), Day)
+	case k > 0:
+		monday := p.r.nth(p.ref, Week, 1).Start
+		return unit(weekday(days(monday, -1), wd, +1), Day)
+	case p.dir < 0:
+		return unit(weekday(days(day(p.ref), 1), wd, -1), Day)
+	}
+	return unit(weekday(days(day(p.ref), -1), wd, +1), Day)
+}
+
+// turnedYearly: last, this, next of what recurs each year. "Last May" is the latest that is over; "this
+// May" the reference's year; "next May" the first that has not begun.
+func (p *parser) turnedYearly(k int, at func(y int) (Interval, bool)) (Interval, bool) {
+	y := p.ref.Year()
+	if k == 0 {
+		return at(y)
+	}
+	for d := -1; d <= 8; d++ {
+		iv, ok := at(y + d*k)
+		if !ok {
+			continue
+		}
+		if k < 0 && !iv.End.After(p.ref) || k > 0 && iv.Start.After(p.ref) {
+			return iv, true
+		}
+	}
+	return Interval{}, false
+}
+
+// season: "last summer" is the latest that is over, "this summer" the current one, else the nearest by
+// the sentence's tense, else this year's.
+func (p *parser) season(s, k int) node {
+	at := func(y int) (Interval, bool) { return p.r.seasonOf(s, y, p.ref.Location()), true }
+	if k == 0 {
+		if iv, ok := at(p.ref.Year()); ok && iv.Contains(p.ref) {
+			return fixedNode(iv)
+		}
+		if iv, ok := at(p.ref.Year() - 1); ok && iv.Contains(p.ref) {
+			return fixedNode(iv)
+		}
+		iv, _ := p.near(p.ref, p.dir, at)
+		return fixedNode(iv)
+	}
+	iv, _ := p.turnedYearly(k, at)
+	return fixedNode(iv)
+}
+
+// theUnit reads a unit after "the", or bare: "the weekend", "the week of 5 June", "the year 2012".
+func (p *parser) theUnit(j int) (node, int) {
+	w := p.toks[j].w
+	switch {
+	case w.unit == Weekend && w.s != "weekends":
+		if p.has(j+1, cPrep) && p.isAny(j+1, "before", "after", "of") {
+			return node{}, 0
+		}
+		return fixedNode(p.weekend(0)), j + 1
+	case w.s == "year":
+		if y, e := p.year(j + 1); e != 0 {
+			return node{kind: fields, y: y, hasYear: true, abs: true}, e
+		}
+	case w.s == "week" || w.s == "weekend":
+	}
+	return node{}, 0
+}
+
+// allOf reads "all week", "all day", "the rest of the week".
+func (p *parser) allOf(i int) (node, int) {
+	j := i + 1
+	if p.is(i, "rest") {
+		if !p.is(j, "of") {
+			return node{}, 0
+		}
+		j = p.skip(j+1, "the", "this")
+	} else {
+		j = p.skip(j, "of", "this", "the")
+	}
+	if !p.has(j, cUnit) || p.toks[j].w.unit < Day {
+		return node{}, 0
+	}
+	s := p.toks[j].w.s
+	if s[len(s)-1] == 's' {
+		return node{}, 0
+	}
+	iv := p.r.current(p.ref, p.toks[j].w.unit)
+	if p.is(i, "rest") {
+		iv.Start, iv.Grain = day(p.ref), Range
+		if p.toks[j].w.unit == Day {
+			return node{}, 0
+		}
+	}
+	return fixedNode(iv), j + 1
+}
+
+// counted2 reads counted distances: "three years ago", "two weekends ago", "2 Fridays from now", "in two
+// weeks", "a week from Christmas", "two days before 9 June", "the week after next".
+func (p *parser) counted2(i int) (node, int) {
+	if p.is(i, "in") || p.is(i, "after") && p.bare {
+		return p.inUnits(i)
+	}
+	// two Fridays ago, 3 Fridays from now
+	if q, j := p.amount(i); j != 0 {
+		n, whole := q.whole()
+		if p.has(j, cWeekday) && whole && n > 0 {
+			wd := isoWeekday(p.toks[j].w.n)
+			if p.isAny(j+1, "ago", "back") {
+				return fixedNode(unit(days(weekday(p.ref, wd, -1), -7*(n-1)), Day)), j + 2
+			}
+			if e := p.fromNow(j + 1); e != 0 {
+				return fixedNode(unit(days(weekday(p.ref, wd, +1), 7*(n-1)), Day)), e
+			}
+			return node{}, 0
+		}
+		if p.has(j, cMonth|cSeason) && whole && n > 0 && p.isAny(j+1, "ago") { // two summers ago
+			w := p.toks[j].w
+			at := func(y int) (Interval, bool) {
+				if w.cls&cSeason != 0 {
+					return p.r.seasonOf(w.n, y, p.ref.Location()), true
+				}
+				return unit(date(y, time.Month(w.n), 1, p.ref.Location()), Month), true
+			}
+			if iv, ok := p.turnedYearly(-1, at); ok {
+				iv, _ = at(iv.Start.Year() - (n - 1))
+				return fixedNode(iv), j + 2
+			}
+		}
+	}
+	q, g, j := p.length(i)
+	if j == 0 {
+		// "the week before 9 June", "the day after the 4th of July", "the week before last", "the week after next"
+		k := p.skip(i, "the")
+		if !p.has(k, cUnit) || p.toks[k].w.unit < Day || !p.isAny(k+1, "before", "after", "of", "from", "following", "preceding") {
+			return node{}, 0
+		}
+		g = p.toks[k].w.unit
+		if p.is(k+1, "before") && p.is(k+2, "last") {
+			return fixedNode(p.turnedBack(g, -2)), k + 3
+		}
+		if p.is(k+1, "after") && p.is(k+2, "next") {
+			return fixedNode(p.turnedBack(g, 2)), k + 3
+		}
+		return p.unitNear(g, k+1)
+	}
+	switch {
+	case p.isAny(j, "ago") || p.is(j, "back") && !p.has(j+1, cPrep) && !p.is(j+1, "to"), p.isAny(j, "earlier") && p.bare:
+		if p.is(j-1, "long") {
+			return node{}, 0
+		}
+		e := j + 1
+		if p.is(e, "today") || p.is(e, "now") {
+			e++
+		}
+		n := p.away(q, g, -1)
+		if p.is(e, "yesterday") || p.is(e, "tomorrow") {
+			return node{}, 0
+		}
+		return n, e
+	case p.is(j, "hence"), p.is(j, "later") && p.bare:
+		return p.away(q, g, +1), j + 1
+	}
+	if e := p.fromNow(j); e != 0 {
+		if p.is(e-1, "today") {
+			if n, u, ok := exact(q, g); ok {
+				return fixedNode(unit(add(day(p.ref), u, n), Day)), e
+			}
+		}
+		return p.away(q, g, +1), e
+	}
+	if p.isAny(j, "before", "after", "from", "following", "past") && g >= Day { // two days before Christmas
+		dir := 1
+		if p.is(j, "before") {
+			dir = -1
+		}
+		if a, e, ok := p.anchor(j + 1); ok {
+			n, u, ok := exact(q, g)
+			if !ok {
+				return node{}, 0
+			}
+			s := a.Start
+			iv := unit(add(day(s), u, dir*n), Day)
+			if q.few {
+				if dir < 0 {
+					iv = Interval{Start: add(day(s), u, -5), End: day(s), Grain: Range}
+				} else {
+					iv = Interval{Start: days(day(s), 1), End: add(days(day(s), 1), u, 5), Grain: Range}
+				}
+			} else if u == Week && a.Grain == Day && dir < 0 && p.is(i, "the") {
+				iv = Interval{Start: days(day(s), -7*n), End: day(s), Grain: Week}
+			} else if a.Grain > Day && monthsOf(a.Grain) > 0 && monthsOf(u) > 0 {
+				iv = unit(p.r.floor(add(s, u, dir*n), a.Grain), a.Grain)
+			}
+			return node{kind: fixed, iv: iv, approx: q.vague}, e
+		}
+	}
+	return node{}, 0
+}
+
+// turnedBack is k units from the current one.
+func (p *parser) turnedBack(g Grain, k int) Interval {
+	if g == Weekend {
+		return unit(days(p.weekend(-1).Start, 7*(k+1)), Weekend)
+	}
+	return p.r.nth(p.ref, g, k)
+}
+
+// fromNow reads "from now", "from today", "from right now".
+func (p *parser) fromNow(i int) int {
+	if !p.is(i, "from") {
+		return 0
+	}
+	j := p.skip(i+1, "right")
+	if p.isAny(j, "now", "today") {
+		return j + 1
+	}
+	return 0
+}
+
+// unitNear reads what follows a unit: "[the week] before 9 June 2023", "[the weekend] after Easter", "[the week] of 5 June".
+func (p *parser) unitNear(g Grain, j int) (node, int) {
+	a, e, ok := p.anchor(j + 1)
+	if !ok {
+		return node{}, 0
+	}
+	s, end := day(a.Start), a.End
+	switch {
+	case p.is(j, "of"):
+		if g != Week && g != Weekend || a.Grain > Day {
+			return node{}, 0
+		}
+		return fixedNode(p.r.current(a.Start, g)), e
+	case p.isAny(j, "before", "preceding"):
+		switch {
+		case g == Week && a.Grain <= Day && !p.r.o.WeekBefore:
+			return fixedNode(Interval{Start: days(s, -7), End: s, Grain: Week}), e
+		case g == Weekend:
+			sat := weekday(s, time.Saturday, -1)
+			return fixedNode(unit(sat, Weekend)), e
+		case g == Day:
+			return fixedNode(unit(days(s, -1), Day)), e
+		}
+		return fixedNode(p.r.nth(s, g, -1)), e
+	case p.isAny(j, "after", "following"):
+		last := day(end.Add(-1))
+		switch {
+		case g == Week && a.Grain <= Day && !p.r.o.WeekBefore:
+			return fixedNode(Interval{Start: days(last, 1), End: days(last, 8), Grain: Week}), e
+		case g == Weekend:
+			return fixedNode(unit(weekday(last, time.Saturday, +1), Weekend)), e
+		case g == Day:
+			return fixedNode(unit(days(last, 1), Day)), e
+		}
+		return fixedNode(p.r.nth(last, g, 1)), e
+	}
+	return node{}, 0
+}
+
+// anchor reads a date to measure from: never a lone year-less latent word.
+func (p *parser) anchor(i int) (Interval, int, bool) {
+	n, e := p.date(i)
+	if e == 0 || n.clockFixed {
+		return Interval{}, 0, false
+	}
+	iv, ok := p.resolve(n, p.ref, p.dir)
+	return iv, e, ok
+}
+
+// away is the time that lies q units of g before or after the reference. Exact in a bare text and for
+// days and finer; in a told sentence as coarse as the unit: "two weeks ago" the seven days around that
+// day, "three months ago" that month, "ten years ago" that year, "a year ago" that month of it.
+func (p *parser) away(q quantity, g Grain, dir int) node {
+	out := node{kind: fixed, approx: q.vague}
+	n, u, ok := exact(q, g)
+	if !ok {
+		return node{}
+	}
+	if q.few && !p.bare && u >= Day {
+		a, b := add(p.r.floor(p.ref, grainFloor(u)), u, -5), add(p.r.floor(p.ref, grainFloor(u)), u, -1)
+		if u == Week {
+			a, b = days(day(p.ref), -35), days(day(p.ref), -14)
+		}
+		if dir > 0 {
+			a, b = add(p.r.floor(p.ref, grainFloor(u)), u, 2), add(p.r.floor(p.ref, grainFloor(u)), u, 6)
+		}
+		out.iv = Interval{Start: a, End: b, Grain: Range}
+		return out
+	}
+	t := add(p.ref, u, dir*n)
+	switch u {
+	case Second, Minute:
+		out.iv, out.clockFixed = unit(p.r.floor(t, Second), Second), true
+	case Hour:
+		out.iv, out.clockFixed = unit(p.r.floor(t, Minute), Minute), true
+	case Day:
+		out.iv = unit(day(t), Day)
+	case Weekend:
+		if dir < 0 {
+			out.iv = unit(days(p.weekend(-1).Start, -7*(n-1)), Weekend)
+		} else {
+			out.iv = unit(days(p.r.floor(p.ref, Weekend), 7*n), Weekend)
+		}
+	case Week:
+		out.iv = unit(day(t), Day)
+		if !p.bare {
+			out.iv = Interval{Start: days(day(t), -3), End: days(day(t), 4), Grain: Week}
+			out.approx = true
+		}
+	case Month:
+		out.iv = unit(day(t), Day)
+		if !p.bare {
+			out.iv, out.approx = p.r.current(t, Month), true
+		}
+	case Season, Quarter:
+		out.iv = p.r.nth(p.ref, u, dir*n)
+	case Year:
+		out.iv = p.r.current(t, Month)
+		if !p.bare && n > 1 {
+			out.iv, out.approx = p.r.current(t, Year), true
+		}
+	case Decade:
+		out.iv, out.approx = p.r.current(t, Year), true
+		if !p.bare {
+			out.iv = Interval{Start: date(t.Year()-2, 1, 1, t.Location()), End: date(t.Year()+3, 1, 1, t.Location()), Grain: Range}
+		}
+	default:
+		out.iv = p.r.current(t, u)
+	}
+	return out
+}
+
+func grainFloor(g Grain) Grain {
+	if g == Week {
+		return Day
+	}
+	return g
+}
+
+// inUnits reads "in two weeks", "in half an hour"; a length of work, not a time, in a sentence that looks back.
+func (p *parser) inUnits(i int) (node, int) {
+	j := i + 1
+	if p.is(j, "the") {
+		return node{}, 0
+	}
+	q, g, e := p.length(j)
+	if e == 0 {
+		if p.bare && p.is(i, "in") && p.isAny(j, "a") && p.has(j+1, cUnit) {
+			return node{}, 0
+		}
+		return node{}, 0
+	}
+	if !p.bare && (p.tensed < 0 || p.isAny(e, "of", "or") || e < len(p.toks) && p.toks[e-1].poss) {
+		return node{}, 0
+	}
+	e = p.skip(e, "time")
+	return p.away(q, g, +1), e
+}
+
+// named reads seasons, quarters, decades, centuries, feast days and years.
+func (p *parser) named(i int) (n node, next int) {
+	j := p.skip(i, "the")
+	if p.has(j, cSeason) && !p.plural(j) {
+		s := p.toks[j].w.n
+		if y, e := p.yearAfter(j+1, false); e != 0 {
+			return node{kind: season, n: s, y: y, hasYear: true, abs: true}, e
+		}
+		if p.has(j+1, cPart|cUnit) && !p.is(j+1, "h") {
+			return node{}, 0
+		}
+		if j == i || p.led(i) {
+			return node{kind: season, n: s, latent: true}, j + 1
+		}
+	}
+	if q, e := p.quarter(j); e != 0 {
+		return q, e
+	}
+	if n, e := p.decade(j, j > i); e != 0 {
+		return n, e
+	}
+	if o, e := p.ordinal(j); e != 0 && o > 0 && o < 40 && p.is(e, "century") {
+		s := date((o-1)*100+1, 1, 1, p.ref.Location())
+		return node{kind: fixed, abs: true, iv: unit(s, Century)}, e + 1
+	}
+	if f, e := p.feastAt(j); e != 0 {
+		n := node{kind: feastDay, feast: f}
+		if y, g := p.yearAfter(e, false); g != 0 {
+			n.y, n.hasYear, n.abs = y, true, true
+			return n, g
+		}
+		return n, e
+	}
+	if y, e := p.year(i); e != 0 && p.rightClear(e) && !p.measured(e) {
+		bare := p.bare && i == 0 && e == len(p.toks)
+		if bare || p.led2(i) {
+			return node{kind: fields, y: y, hasYear: true, abs: true}, e
+		}
+	}
+	return node{}, 0
+}
+
+// led2 is led for years: a preposition or a position right before.
+func (p *parser) led2(i int) bool {
+	if p.isMark(i, '\'') {
+		return p.has(i-1, cPrep)
+	}
+	if p.isAny(i-1, "in", "since", "until", "till", "by", "before", "after", "from", "during", "of", "around", "about", "circa", "through",
+		"thru", "early", "mid", "late", "between", "year", "last", "to", "beginning", "end", "middle", "start", "spring", "approximately") {
+		return !(p.isAny(i-1, "of", "about", "to", "from", "around", "last", "through") && !p.yearLike(i))
+	}
+	return p.isMark(i-1, '-') && p.isAny(i-2, "mid", "early", "late", "pre", "post")
+}
+
+// yearLike reports whether the figures at i stand like a year where the word before is weak evidence: four
+// figures between 1900 and 2100, not followed by a noun.
+func (p *parser) yearLike(i int) bool {
+	t := &p.toks[i]
+	if t.kind != aNumber || t.num < 1800 || t.num > 2100 {
+		return t.kind != aNumber
+	}
+	return i+1 >= len(p.toks) || p.toks[i+1].kind == aMark || p.toks[i+1].w != nil && p.toks[i+1].w.cls&(cPast|cPresent|cHave|cBe|cSubject|cPrep|cFunction) != 0
+}
+
+// measured reports whether a unit of measure or a counted noun follows the figures: "in 2000 ms", "by 1500 users".
+func (p *parser) measured(i int) bool {
+	if i >= len(p.toks) || p.toks[i].kind != aWord {
+		return p.isMark(i, '%') || p.isMark(i, '$') || p.isMark(i, '€')
+	}
+	w := p.text[p.toks[i].from:p.toks[i].to]
+	if p.toks[i].w != nil {
+		return p.toks[i].w.cls&(cUnit|cNumber) != 0
+	}
+	switch w {
+	case "ms", "us", "ns", "kb", "mb", "gb", "px", "km", "m", "cm", "mm", "kg", "g", "mg", "kcal", "rpm", "ft", "feet", "meters", "metres", "miles",
+		"people", "degrees", "K", "MB", "GB", "KB", "Hz", "MHz", "tokens", "chars", "bytes":
+		return true
+	}
+	// a plural noun right after the figures is what they count
+	n := len(w)
+	return n > 3 && w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i' && w[0] >= 'a' && w[0] <= 'z'
+}
+
+// quarter reads "Q3 2024", "3rd quarter of 2018", "2018Q4", "18q4", "third quarter".
+func (p *parser) quarter(i int) (node, int) {
+	if p.isNumber(i) && (p.toks[i].digits == 4 || p.toks[i].digits == 2) && p.is(i+1, "q") && p.isNumber(i+2) && p.glued(i+2) {
+		if q := p.toks[i+2].num; q >= 1 && q <= 4 && p.toks[i+2].digits == 1 && p.rightClear(i+3) {
+			y := p.toks[i].num
+			if p.toks[i].digits == 2 {
+				y = p.shortYear(y)
+			}
+			return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, i + 3
+		}
+	}
+	q, j := 0, 0
+	if p.is(i, "q") && p.isNumber(i+1) && p.glued(i+1) && p.toks[i+1].digits == 1 {
+		q, j = p.toks[i+1].num, i+2
+		if !p.rightClear(j) && !p.isMark(j, '/') && !p.isMark(j, '-') {
+			return node{}, 0
+		}
+		if (p.isMark(j, '/') || p.isMark(j, '-') || p.isMark(j, '\'')) && p.isNumber(j+1) {
+			if y, e := p.year(j + 1); e != 0 {
+				return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, e
+			}
+		}
+	} else if o, e := p.ordinal(i); e != 0 && p.has(e, cQuarter) && p.toks[e].w.s != "q" && p.toks[e].w.s != "quarters" {
+		q, j = o, e+1
+	} else if p.has(i, cQuarter) && p.isAny(i, "quarter", "qtr") {
+		if n, e := p.cardinal(i + 1); e != 0 && n <= 4 && p.rightClear(e) && p.isNumber(i+1) {
+			q, j = n, e
+		}
+	}
+	if q < 1 || q > 4 {
+		return node{}, 0
+	}
+	if y, e := p.yearAfter(j, false); e != 0 {
+		return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, e
+	}
+	return node{kind: quarter, n: q}, j
+}
+
+// decade reads "the 90s", "the 1990s", "the nineties", "the '80s".
+func (p *parser) decade(i int, article bool) (node, int) {
+	j := i
+	if p.isMark(j, '\'') {
+		j++
+	}
+	y, e := 0, 0
+	switch {
+	case p.isNumber(j) && p.glued(j+1) && (p.toks0(j+1) == "s" || p.toks0(j+1) == "S") && p.toks[j].num%10 == 0:
+		e = j + 2
+		y = p.toks[j].num
+		if p.toks[j].digits == 2 {
+			if !article && j == i && !p.has(i-1, cPrep|cPosition) {
+				return node{}, 0
+			}
+			y = p.pastCentury(y)
+		} else if p.toks[j].digits != 4 {
+			return node{}, 0
+		}
+	case p.isNumber(j) && p.isMark(j+1, '\'') && p.toks0(j+2) == "s" && p.glued(j+2) && p.toks[j].num%10 == 0 && (p.toks[j].digits == 4 || p.toks[j].digits == 2 && article):
+		e = j + 3
+		y = p.toks[j].num
+		if y < 100 {
+			y = p.pastCentury(y)
+		}
+	case p.has(j, cDecade):
+		if !article {
+			return node{}, 0
+		}
+		y, e = p.pastCentury(p.toks[j].w.n), j+1
+	default:
+		return node{}, 0
+	}
+	iv := unit(date(y, 1, 1, p.ref.Location()), Decade)
+	if y%100 == 0 && p.toks[j].digits == 4 && y < 2000 { // the 1900s, the 1800s: the century
+		iv = unit(date(y, 1, 1, p.ref.Location()), Century)
+	}
+	return node{kind: fixed, abs: p.isNumber(j) && p.toks[j].digits == 4, iv: iv}, e
+}
+
+// pastCentury places a decade of two figures: the latest that has begun.
+func (p *parser) pastCentury(yy int) int {
+	y := p.ref.Year() - p.ref.Year()%100 + yy
+	if y > p.ref.Year() {
+		y -= 100
+	}
+	return y
+}

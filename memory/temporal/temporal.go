@@ -1,0 +1,199 @@
+// Package temporal answers the question: when does this text say it happened?
+//
+// Find reads the time expressions of a text against a reference time (when the text was said) and gives
+// half-open intervals with a grain: "yesterday" said on 8 May 2023 is [7 May, 8 May), a day. Instant reads
+// an input field, Question the time in a question, Format and Describe write intervals for a reader.
+//
+// The grammar is our own, one rule set per language (english*.go, chinese*.go), chosen by script; clock
+// times in figures ("3:15 pm") are read by github.com/olebedev/when (clock.go). All arithmetic is on the
+// calendar (calendar.go), never on durations, so that nights of a clock change, month ends and every zone
+// come out right, and any year does.
+//
+// The sentence's tense decides where a bare weekday, month or date lies (tense.go): a memory looks back
+// unless its words look ahead. A bare expression without any other word ("monday", "2/15") has no tense
+// and looks ahead, as calendars do; and it is read exactly ("a week ago" is a day), where the same words
+// in a told sentence are as coarse as their unit ("I moved in a week ago").
+package temporal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Grain is how finely a time is known. The numbers are not stored anywhere: String gives the contract's names.
+type Grain uint8
+
+// The grains, finest first. Range is an interval of no single unit.
+const (
+	Second Grain = iota
+	Minute
+	Hour
+	PartOfDay
+	Day
+	Weekend
+	Week
+	Month
+	Quarter
+	Season
+	Year
+	Decade
+	Century
+	Range
+)
+
+var grainNames = [...]string{"second", "minute", "hour", "part_of_day", "day", "weekend", "week", "month",
+	"quarter", "season", "year", "decade", "century", "range"}
+
+// String gives the contract's name of the grain: "part_of_day", "week".
+func (g Grain) String() string {
+	if int(g) < len(grainNames) {
+		return grainNames[g]
+	}
+	return fmt.Sprintf("grain(%d)", uint8(g))
+}
+
+// ParseGrain reads what String wrote.
+func ParseGrain(s string) (Grain, error) {
+	for i, n := range grainNames {
+		if s == n {
+			return Grain(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown grain %q: one of %s", s, strings.Join(grainNames[:], ", "))
+}
+
+// Interval is the half-open span [Start, End). With OpenStart it has no beginning ("until Friday") and
+// Start is zero; with OpenEnd it has no end ("since 2016") and End is zero.
+type Interval struct {
+	Start, End         time.Time
+	OpenStart, OpenEnd bool
+	Grain              Grain
+}
+
+// IsZero reports whether i is the zero value: no place in time at all.
+func (i Interval) IsZero() bool {
+	return !i.OpenStart && !i.OpenEnd && i.Start.IsZero() && i.End.IsZero()
+}
+
+// Contains reports whether t lies in i.
+func (i Interval) Contains(t time.Time) bool {
+	return (i.OpenStart || !t.Before(i.Start)) && (i.OpenEnd || t.Before(i.End))
+}
+
+// Covers reports whether all of j lies in i.
+func (i Interval) Covers(j Interval) bool {
+	return (i.OpenStart || !j.OpenStart && !j.Start.Before(i.Start)) && (i.OpenEnd || !j.OpenEnd && !j.End.After(i.End))
+}
+
+// Overlaps reports whether i and j share an instant.
+func (i Interval) Overlaps(j Interval) bool {
+	return (i.OpenEnd || j.OpenStart || j.Start.Before(i.End)) && (i.OpenStart || j.OpenEnd || i.Start.Before(j.End))
+}
+
+// Span is a length of time: Amount units of Grain. Amount may be broken ("2.5 hours").
+type Span struct {
+	Amount float64
+	Grain  Grain
+}
+
+// Mention is one time expression of a text. From and To are its byte span, Text the words.
+type Mention struct {
+	From, To int
+	Text     string
+	Interval
+	Absolute bool  // written out with its year (basis "stated"); false: resolved against the reference
+	Approx   bool  // "around", "a few days ago", "the other day"
+	Duration bool  // a length rather than a place in time: "for three years"
+	Length   *Span // of a duration
+	Tense    int8  // -1 past, +1 future, 0 unknown: the direction of the sentence
+}
+
+// Options are the conventions of reading. The zero value is the contract's: American order of figures
+// (month before day), weeks from Monday, northern seasons, American feast days.
+type Options struct {
+	DayFirst  bool          // 3/4/2023 is the 3rd of April
+	WeekStart *time.Weekday // nil: Monday
+	Southern  bool          // summer starts in December
+	Holidays  string        // locale of the feast days: "us" (the default), "gb", "de", "none"
+	// WeekBefore true reads "the week before D" as the calendar week before D's; the default is the seven days up to D.
+	WeekBefore bool
+	// RangeExclusive true ends "26 to 28 June" at the 28th at 00:00; by default a range includes its last unit.
+	RangeExclusive bool
+}
+
+// Resolver reads time expressions. It is safe for concurrent use.
+type Resolver struct {
+	o         Options
+	weekStart time.Weekday
+	feasts    feastTable
+}
+
+// New makes a Resolver.
+func New(o Options) *Resolver {
+	r := &Resolver{o: o, weekStart: time.Monday}
+	if o.WeekStart != nil {
+		r.weekStart = *o.WeekStart
+	}
+	r.feasts = feastsOf(o.Holidays)
+	return r
+}
+
+// Find gives the time expressions of text, resolved against ref, in ref's location: in text order, not
+// overlapping, the longest reading of each place. Lengths without a place in time ("we stayed for three
+// days") are left out (Lengths has them). It is nil where there is none, and never fails.
+func (r *Resolver) Find(text string, ref time.Time) []Mention {
+	all := r.scan(text, ref)
+	out := all[:0]
+	for _, m := range all {
+		if !m.IsZero() {
+			out = append(out, m)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Lengths gives the durations that text names ("for three years", "two hours long"), placed in time or
+// not: one without a place has a zero Interval.
+func (r *Resolver) Lengths(text string, ref time.Time) []Mention {
+	var out []Mention
+	for _, m := range r.scan(text, ref) {
+		if m.Length != nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// scan runs the rule sets of the scripts that occur in text.
+func (r *Resolver) scan(text string, ref time.Time) []Mention {
+	en, han := r.english(text, ref)
+	if !han {
+		return en
+	}
+	return merge(en, r.chinese(text, ref))
+}
+
+// merge joins two lists in text order; where two overlap the longer stays.
+func merge(a, b []Mention) []Mention {
+	var out []Mention
+	for len(a) > 0 || len(b) > 0 {
+		var m Mention
+		if len(b) == 0 || len(a) > 0 && a[0].From <= b[0].From {
+			m, a = a[0], a[1:]
+		} else {
+			m, b = b[0], b[1:]
+		}
+		if n := len(out); n > 0 && m.From < out[n-1].To {
+			if m.To-m.From > out[n-1].To-out[n-1].From {
+				out[n-1] = m
+			}
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
