@@ -1,0 +1,389 @@
+package extract
+
+import "strings"
+
+// A cue is a row of the table below: words, what they state, and what must hold around them. Each
+// word of a pattern is a list of alternatives; a trailing ? makes it optional. Longer patterns
+// stand before shorter ones of the same first word. Confidences are the share of right edges seen for
+// the cue in general English, rounded down; they order edges and let a caller cut.
+type cue struct {
+	pattern [][]string
+	kind    string
+	shape   shape
+	conf    float64
+	final   bool // where it matches but does not apply, no later row of the word is tried
+	ok      func(c *causer, s sentence, i, end int) bool
+}
+
+type shape uint8
+
+const (
+	causeRight  shape = iota // E cue C; first in the sentence: cue C, E
+	effectRight              // C cue E; first in the sentence: the sentence before is C
+	effectVerb               // subject cue object: C must be there, in this sentence
+	causeVerb                // subject cue by C
+	deedLeft                 // purpose: deed cue motive; first in the sentence: cue motive, deed
+	causeBack                // cue C, of what was said just before: that's because
+)
+
+func row(kind string, sh shape, conf float64, pattern string, ok func(c *causer, s sentence, i, end int) bool) cue {
+	r := cue{kind: kind, shape: sh, conf: conf, ok: ok}
+	for _, w := range strings.Fields(pattern) {
+		r.pattern = append(r.pattern, strings.Split(w, "|"))
+	}
+	return r
+}
+
+var cueIndex = indexCues()
+
+var cueTable = []cue{
+	// What was said before is the effect.
+	row("because", causeBack, 0.85, "that's|it's|this|that|it is|was|? because|cuz|'cause of?", notDenied),
+	row("because", causeBack, 0.8, "which is|was because of?", notDenied),
+
+	// Reasons.
+	row("because", causeRight, 0.9, "because of", becauseOK),
+	row("because", causeRight, 0.9, "because|becuase|beacuse|becoz", becauseOK),
+	row("because", causeRight, 0.8, "cuz|coz|bcuz|bcoz|bc", becauseOK),
+	row("because", causeRight, 0.75, "cause|cos", slangCause),
+	row("since", causeRight, 0.75, "since", causalSince),
+	row("because", causeRight, 0.7, "given that", nil),
+	row("because", causeRight, 0.75, "on account of", notDenied),
+	row("because", causeRight, 0.75, "for fear of|that", notDenied),
+	row("because", causeRight, 0.7, "for lack|want of", notDenied),
+	row("because", causeRight, 0.6, "seeing as|that", clauseNext),
+	row("due to", causeRight, 0.85, "due to", dueTo),
+	row("due to", causeRight, 0.8, "owing to", owingTo),
+	row("due to", causeRight, 0.8, "thanks to", thanksTo),
+	row("due to", causeRight, 0.85, "as a|the|an direct|natural|immediate|? result|consequence of", notDenied),
+	row("due to", causeRight, 0.7, "in response|reaction|retaliation to|for", notDenied),
+	row("due to", causeRight, 0.65, "in the wake|aftermath of", nil),
+	row("due to", causeRight, 0.7, "in view|light of", notDenied),
+	row("due to", causeRight, 0.65, "in anticipation of", nil),
+	row("due to", causeRight, 0.75, "in retaliation|protest|revenge|retribution for|of|at|against|over|to", nil),
+	row("due to", causeRight, 0.6, "in memory|honor|honour|solidarity|support of|with", nil),
+	row("due to", causeRight, 0.7, "out of fear|concern|spite|necessity|desperation|frustration", nil),
+	row("due to", causeRight, 0.65, "protest|protests|protested|protesting|arrested|detained|fired|sacked|suspended|sued|jailed|criticised|criticized|outrage|outraged|anger|angry|angered|furious|irked|resigned|dispute|row|strike|concern|concerns|fears|tension|tensions|demonstrations|rally|rallies|clashed|clashes|unrest|accused|condemned over", notOver),
+	row("due to", causeRight, 0.65, "arrested|jailed|fined|sued|fired|punished|detained|criticised|criticized|sentenced|praised|sacked|suspended|disqualified|blamed|grounded|scolded for", eventFor),
+
+	// Passive causes.
+	row("verb", causeVerb, 0.9, "caused by", notDenied),
+	row("verb", causeVerb, 0.85, "triggered|sparked|prompted|provoked|fuelled|fueled|spurred|ignited|brought on? by", notDenied),
+	row("verb", causeVerb, 0.85, "brought about|on by", notDenied),
+	row("verb", causeVerb, 0.6, "driven|motivated by", notDenied),
+	row("verb", causeVerb, 0.85, "result|results|resulted|resulting|stem|stems|stemmed|stemming from", resultFrom),
+	row("verb", causeVerb, 0.7, "arose|arises|arising from", notDenied),
+	row("verb", causeVerb, 0.75, "attributed|blamed to|on", attributed),
+	row("verb", causeVerb, 0.7, "is|was|are|were down to", nil),
+
+	// Repairs: what mended it is the cause of its being mended.
+	row("fix", causeVerb, 0.8, "fixed|resolved|solved|cured|mitigated|remedied|repaired by", meansBy),
+
+	// Results.
+	row("result", effectRight, 0.85, "that's|thats|this|that|which|here's is|was|? exactly|probably|also|partly|mainly|? why", whyResult),
+	row("result", effectVerb, 0.75, "is|was|are|were exactly|partly|also|? the? main|real|only|? reason why|that|?", reasonWhy),
+	row("result", effectVerb, 0.7, "is|was exactly|partly|also|? why", whyVerb),
+	row("result", effectRight, 0.85, "as a|the|an direct|natural|immediate|? result|consequence", resultLink),
+	row("result", effectRight, 0.75, "consequently|therefore|thus|hence|accordingly", linkWord),
+	row("result", effectRight, 0.8, "for that|this reason", resultLink),
+	row("result", effectRight, 0.85, "because|due|thanks|owing of|to this|that|it|which", backRef),
+	row("result", effectRight, 0.7, "no wonder", wonder),
+	row("result", effectVerb, 0.65, "which means|meant that?", clauseNext),
+	row("so", effectRight, 0.7, "so", resultSo),
+
+	// Verbs of causing.
+	row("verb", effectVerb, 0.85, "led|leads|leading to", ledTo),
+	row("verb", effectVerb, 0.7, "lead to", leadTo),
+	row("verb", effectVerb, 0.85, "result|results|resulted|resulting in", resultIn),
+	row("verb", effectVerb, 0.8, "gave|give|gives|giving rise to", notDenied),
+	row("verb", effectVerb, 0.8, "brought|brings|bringing about", notDenied),
+	row("verb", effectVerb, 0.85, "caused|causing", causedVerb),
+	row("verb", effectVerb, 0.75, "causes", causesVerb),
+	row("verb", effectVerb, 0.65, "cause", causeVerbBase),
+	row("verb", effectVerb, 0.8, "triggered|triggers|triggering|sparked|sparking|sparks|provoked|provoking|spurred|spurring|ignited|prompted|prompting", activeVerb),
+	row("verb", effectVerb, 0.6, "contributed|contributes|contributing to", contributed),
+	row("verb", effectVerb, 0.75, "forced|forces|forcing|compelled|compelling", objectTo),
+	row("verb", effectVerb, 0.65, "inspired|inspires|inspiring|motivated|motivates|motivating|convinced|encouraged|drove|pushed|allowed|allowing|enabled|enabling|prompted|prompting|pushing|driving|encouraging", objectTo),
+	row("verb", effectVerb, 0.7, "made|makes|making", madeDo),
+	row("verb", effectVerb, 0.7, "so", soThat),
+
+	// Purposes.
+	row("purpose", deedLeft, 0.75, "so that", purposeSo),
+	row("purpose", deedLeft, 0.75, "in order to|that|for", purposeTo),
+	row("purpose", deedLeft, 0.75, "so as not? to", purposeTo),
+	row("purpose", deedLeft, 0.7, "in an|a effort|bid|attempt to", purposeTo),
+	row("purpose", deedLeft, 0.65, "with the aim|goal|intention|intent|purpose|hope of", purposeTo),
+	row("purpose", deedLeft, 0.6, "for the sake|purpose of", purposeTo),
+	row("purpose", deedLeft, 0.65, "to avoid|prevent|stop|protest|demand|denounce|commemorate|oppose|ensure|protect|condemn|mourn|pressure|pressurise|pressurize|urge", purposeBare),
+	row("purpose", deedLeft, 0.55, "to raise|reduce|celebrate|honor|honour|support|press|show|express|seek|highlight|voice|save|improve|persuade|mark|push|restore|quell|disperse|block|create|promote", purposeBare),
+}
+
+// indexCues maps each first word to its rows, in table order, behind the row of "the reason E is C",
+// whose halves stand the other way round and which reason reads.
+func indexCues() map[string][]cue {
+	idx := map[string][]cue{}
+	table := append([]cue{{pattern: [][]string{{"reason", "reasons"}}, kind: "because", conf: 0.85, shape: reasonIs}}, cueTable...)
+	for _, r := range table {
+		first := r.pattern[0]
+		for _, w := range first {
+			idx[w] = append(idx[w], r)
+		}
+	}
+	return idx
+}
+
+const reasonIs shape = 100
+
+// match is the index behind the pattern at i, -1 where it does not stand there. Comma and dash may
+// not stand inside a cue.
+func (r *cue) match(c *causer, s sentence, i int) int {
+	k := i
+	for n, alts := range r.pattern {
+		optional := alts[len(alts)-1] == "" || strings.HasSuffix(alts[len(alts)-1], "?")
+		hit := false
+		if k < s.to && c.toks[k].word && (n == 0 || c.toks[k].glued || c.toks[k-1].word) {
+			w := c.toks[k].low
+			for _, a := range alts {
+				if a != "?" && (a == w || len(a) == len(w)+1 && a[len(w)] == '?' && a[:len(w)] == w) {
+					hit = true
+					break
+				}
+			}
+		}
+		if hit {
+			k++
+		} else if !optional {
+			return -1
+		}
+	}
+	if k == i {
+		return -1
+	}
+	return k
+}
+
+// hasCue is the pre-filter: whether any word of text opens a pattern and, where all patterns of the
+// word have a second one, that follows. It allocates nothing.
+func hasCue(text string) bool {
+	var buf [16]byte
+	for i := 0; i < len(text); {
+		c := text[i] | 0x20
+		if c < 'a' || c > 'z' {
+			i++
+			continue
+		}
+		n := 0
+		for i < len(text) {
+			b := text[i]
+			if b == 0xE2 && i+2 < len(text) && text[i+1] == 0x80 && text[i+2] == 0x99 { // ’
+				b = '\''
+				i += 2
+			}
+			if l := b | 0x20; l >= 'a' && l <= 'z' {
+				b = l
+			} else if b != '\'' {
+				break
+			}
+			if n < len(buf) {
+				buf[n] = b
+			}
+			n++
+			i++
+		}
+		if n < 2 || n > len(buf) {
+			continue
+		}
+		if _, ok := cueIndex[string(buf[:n])]; !ok {
+			continue
+		}
+		if weak, ok := weakFirst[string(buf[:n])]; ok && !followed(text[i:], weak) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// weakFirst lists first words too common to be worth a scan unless one of these follows at once.
+var weakFirst = map[string][]string{
+	"to": {"avoid", "prevent", "stop", "protest", "demand", "denounce", "commemorate", "oppose", "ensure", "protect", "condemn", "mourn", "pressur", "urge", "raise", "reduce", "celebrate", "hono", "support", "press", "show", "express", "seek", "highlight", "voice", "save", "improve", "persuade", "mark", "push", "restore", "quell", "disperse", "block", "create", "promote"},
+	"is": {"the", "why", "exactly", "partly", "also", "main", "real", "only", "reason", "down"}, "was": {"the", "why", "exactly", "partly", "also", "main", "real", "only", "reason", "down"},
+	"are": {"the", "down", "reason", "main"}, "were": {"the", "down", "reason", "main"},
+	"in": {"order", "an ", "a ", "response", "reaction", "retaliation", "the wake", "the aftermath", "view", "light", "anticipation", "protest", "revenge", "retribution", "memory", "hono", "solidarity", "support"},
+	"as": {"a ", "the ", "an "}, "for": {"fear", "lack", "want", "that", "this", "the "}, "with": {"the "}, "on": {"account"}, "out": {"of"}, "no": {"wonder"},
+	"it": {"is b", "was b", "is c", "was c", "b"}, "it's": {"because", "cuz", "'cause"}, "this": {"is", "was", "why", "because"}, "that": {"is", "was", "why", "because"},
+	"that's": {"why", "because", "exactly", "probably", "also", "partly", "mainly", "cuz", "'cause"}, "which": {"is", "was", "why", "means", "meant"},
+}
+
+func followed(rest string, words []string) bool {
+	i := 0
+	for i < len(rest) && (rest[i] == ' ' || rest[i] == '\n' || rest[i] == '\t') {
+		i++
+	}
+	rest = rest[i:]
+	for _, w := range words {
+		if len(rest) >= len(w) && strings.EqualFold(rest[:len(w)], w) {
+			return true
+		}
+	}
+	return false
+}
+
+// apply reads the halves of the statement whose cue is [i, end) in sentence n.
+func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
+	s := c.sents[n]
+	if r.shape == reasonIs {
+		return c.reason(s, i)
+	}
+	if r.ok != nil && !r.ok(c, s, i, end) {
+		return Cause{}, false
+	}
+	opening := c.opener(s, i)
+	x := Cause{}
+	switch r.shape {
+	case causeBack:
+		if !opening || c.words(end, s.to) < 1 {
+			return x, false
+		}
+		x.Cause = c.span(end, c.right(s, end))
+		if p, ok := c.before(n); ok {
+			x.Effect = p
+		} else {
+			x.Prior = EffectSide
+		}
+	case causeRight, deedLeft:
+		if c.words(end, s.to) < 1 {
+			return x, false
+		}
+		if !opening {
+			l := c.left(s, i)
+			x.Effect, x.Cause = c.span(l, i), c.span(end, c.right(s, end))
+			break
+		}
+		if k := c.comma(s, end); k >= 0 {
+			x.Cause, x.Effect = c.span(end, k), c.span(k+1, c.right(s, k+1))
+			break
+		}
+		if r.kind == "purpose" || r.kind == "due to" || r.kind == "since" || c.words(end, s.to) < 2 && r.kind != "because" {
+			return x, false
+		}
+		// "Because my ankle is swollen.": the rest of a reply.
+		x.Cause = c.span(end, s.to)
+		if p, ok := c.before(n); ok {
+			x.Effect = p
+		} else {
+			x.Prior = EffectSide
+		}
+		x.Confidence = r.conf * 0.9
+	case effectRight:
+		if c.words(end, s.to) < 2 {
+			return x, false
+		}
+		if opening {
+			x.Effect = c.span(end, c.right(s, end))
+			if p, ok := c.before(n); ok {
+				x.Cause = p
+			} else {
+				x.Prior = CauseSide
+			}
+			break
+		}
+		x.Cause, x.Effect = c.span(c.left(s, i), i), c.span(end, c.right(s, end))
+	case effectVerb:
+		if opening && c.words(s.from, i) == 0 || c.words(end, s.to) < 1 {
+			return x, false
+		}
+		l := c.left(s, i)
+		if c.words(l, i) == 0 {
+			return x, false
+		}
+		x.Cause, x.Effect = c.span(l, i), c.span(end, c.right(s, end))
+		if k := c.soSplit(s, i, end); k > 0 { // so ADJ that E
+			x.Cause, x.Effect = c.span(l, k), c.span(k+1, c.right(s, k+1))
+		}
+		if w := c.low(s, l); c.words(l, i) == 1 && (w == "that" || w == "this" || w == "it" || w == "which") {
+			if p, ok := c.before(n); ok && l == s.from {
+				x.Cause = p
+				x.Confidence = r.conf * 0.85
+			} else if l != s.from {
+				return x, false
+			} else {
+				x.Cause, x.Prior = Span{}, CauseSide
+				x.Confidence = r.conf * 0.8
+			}
+		}
+	case causeVerb:
+		if c.words(end, s.to) < 1 {
+			return x, false
+		}
+		if opening { // "Triggered by X, Y"
+			if k := c.comma(s, end); k >= 0 && r.kind != "fix" {
+				x.Cause, x.Effect = c.span(end, k), c.span(k+1, c.right(s, k+1))
+				break
+			}
+			x.Cause = c.span(end, c.right(s, end)) // "The login broke. Fixed by pinning it."
+			if p, ok := c.before(n); ok {
+				x.Effect = p
+			} else {
+				x.Prior = EffectSide
+			}
+			break
+		}
+		x.Effect, x.Cause = c.span(c.left(s, i), i), c.span(end, c.right(s, end))
+	}
+	return x, true
+}
+
+// reason reads "the reason (why) E is (that|because) C" and "one reason for E was C".
+func (c *causer) reason(s sentence, i int) (Cause, bool) {
+	x := Cause{}
+	d := c.prevWord(s, i)
+	switch d {
+	case "the", "main", "real", "only", "one", "another", "big", "biggest", "first", "second", "my", "his", "her", "their", "our", "whole", "other":
+	default:
+		return x, false
+	}
+	from := i + 1
+	switch c.low(s, from) {
+	case "why", "that", "for", "behind", "being":
+		from++
+	}
+	if c.low(s, i+1) == "being" {
+		return x, false
+	}
+	for k := from + 1; k < s.to; k++ {
+		switch c.low(s, k) {
+		case "is", "was", "are", "were":
+			n := k + 1
+			switch c.low(s, n) {
+			case "because", "that", "the", "a", "an", "due", "my", "our", "his", "her", "their", "to":
+			default:
+				continue
+			}
+			if w := c.low(s, n); w == "because" || w == "that" {
+				n++
+			} else if c.low(s, i+1) != "for" && c.low(s, i+1) != "why" && c.low(s, i+1) != "behind" {
+				return x, false
+			}
+			x.Effect, x.Cause = c.span(from, k), c.span(n, c.right(s, n))
+			return x, c.words(from, k) >= 1 && c.words(n, s.to) >= 1
+		}
+	}
+	return x, false
+}
+
+// soSplit is the index of "that" in "so tired that E", 0 for any other cue.
+func (c *causer) soSplit(s sentence, i, end int) int {
+	if c.toks[i].low != "so" || end != i+1 {
+		return 0
+	}
+	for k := i + 2; k < s.to && k <= i+5; k++ {
+		if !c.toks[k].word {
+			return 0
+		}
+		if c.toks[k].low == "that" {
+			return k
+		}
+	}
+	return 0
+}

@@ -1,0 +1,685 @@
+package extract
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// EntityType says what a mention seems to be, by its form. The empty type is an ordinary answer.
+type EntityType string
+
+// The types a rule can tell. Times are package temporal's.
+const (
+	Unknown EntityType = ""
+	Person  EntityType = "person"
+	Place   EntityType = "place"
+	Org     EntityType = "org"
+	Thing   EntityType = "thing" // a title, a product
+	Code    EntityType = "code"
+	Path    EntityType = "path"
+	Version EntityType = "version"
+	Issue   EntityType = "issue"
+	URL     EntityType = "url"
+	Email   EntityType = "email"
+	Service EntityType = "service" // a program or host that runs
+)
+
+// Mention is one place of a text that names something.
+type Mention struct {
+	Span
+	Text       string     // the named words as written, without a possessive ending
+	Canonical  string     // Key(Text)
+	Type       EntityType // "" unknown
+	Confidence float64    // 0..1 that this is a name at all
+}
+
+// Mentions lists what text names, in text order, without overlaps. A capital is evidence of a name
+// only where English would not put one anyway: first words of sentences, greetings, months and
+// weekdays need more (a known given name, a verb that persons take, another place of the text).
+func Mentions(text string) []Mention { return MentionsKnown(text, nil) }
+
+// MentionsKnown is Mentions with the names that the caller knows: known is asked for the Key of a
+// capitalised word that stands where a capital says nothing. It may be nil.
+func MentionsKnown(text string, known func(key string) bool) []Mention {
+	return mentions(text, known, false)
+}
+
+// QueryMentions lists what a question names. It is more willing than Mentions: a first word that is
+// no common word counts, with low confidence. Names in lower case are not found here; the caller
+// matches those against the names it knows.
+func QueryMentions(question string) []Mention { return mentions(question, nil, true) }
+
+type finder struct {
+	text  string
+	toks  []token
+	known func(string) bool
+	query bool
+	// seen holds the words that stand capitalised inside a sentence; built when first asked.
+	seen wordSet
+	flat map[int32]bool // sentences whose capitals say nothing: titles, shouting
+	out  []Mention
+}
+
+func mentions(text string, known func(string) bool, query bool) []Mention {
+	if text == "" {
+		return nil
+	}
+	f := &finder{text: text, known: known, query: query}
+	f.out = chunkMentions(text, nil)
+	coded := len(f.out)
+	f.toks = scan(text)
+	f.mask()
+	f.flatten()
+	f.quoted()
+	f.mask()
+	f.runs()
+	if len(f.out) > coded {
+		sort.SliceStable(f.out, func(i, j int) bool { return f.out[i].From < f.out[j].From })
+	}
+	if len(f.out) == 0 {
+		return nil
+	}
+	return f.out
+}
+
+// mask marks the tokens that lie in a mention already found.
+func (f *finder) mask() {
+	if len(f.out) == 0 {
+		return
+	}
+	ms := f.out
+	k := 0
+	if !sort.SliceIsSorted(ms, func(i, j int) bool { return ms[i].From < ms[j].From }) {
+		sort.SliceStable(ms, func(i, j int) bool { return ms[i].From < ms[j].From })
+	}
+	for i := range f.toks {
+		t := &f.toks[i]
+		for k < len(ms) && ms[k].To <= int(t.from) {
+			k++
+		}
+		if k == len(ms) {
+			return
+		}
+		if int(t.to) > ms[k].From {
+			t.masked = true
+		}
+	}
+}
+
+// flatten finds the sentences in which most words are capitalised: a headline or shouting.
+func (f *finder) flatten() {
+	for i := 0; i < len(f.toks); {
+		j, long, capital, shout := i, 0, 0, 0
+		small := 0
+		for j < len(f.toks) && f.toks[j].sent == f.toks[i].sent {
+			t := &f.toks[j]
+			if t.word && t.to-t.from >= 3 && !t.masked {
+				long++
+				if t.capital {
+					capital++
+				} else if t.to-t.from >= 4 {
+					small++
+				}
+				if t.shout {
+					shout++
+				}
+			}
+			j++
+		}
+		if long >= 4 && capital*10 >= long*8 && small == 0 && capital-shout < long && (long >= 5 || shout*2 > long) || long >= 2 && shout*10 >= long*7 {
+			if f.flat == nil {
+				f.flat = map[int32]bool{}
+			}
+			f.flat[f.toks[i].sent] = true
+		}
+		i = j
+	}
+}
+
+var quotePairs = map[string]string{`"`: `"`, "“": "”", "«": "»", "„": "“", "‘": "’"}
+
+// quoted takes titles in quotation marks whole: "The Long Way Home".
+func (f *finder) quoted() {
+	for i := 0; i < len(f.toks); i++ {
+		t := f.toks[i]
+		if t.word || t.masked {
+			continue
+		}
+		end, ok := quotePairs[t.low]
+		if !ok {
+			continue
+		}
+		j, n, capital := i+1, 0, 0
+		lastCap := false
+		sound := true
+		for j < len(f.toks) && n <= 9 {
+			u := f.toks[j]
+			if !u.word && u.low == end {
+				break
+			}
+			if u.word {
+				n++
+				lastCap = u.capital || u.inner
+				switch {
+				case u.capital || u.inner:
+					capital++
+				case !functionWords.has(u.low):
+					sound = false
+				}
+			} else if u.is("?") || u.is("\n") || u.masked {
+				sound = false
+			}
+			j++
+		}
+		if j >= len(f.toks) || n > 9 {
+			continue
+		}
+		closed := f.toks[j]
+		if n == 0 || j-i < 2 {
+			continue
+		}
+		first, last := f.toks[i+1], f.toks[j-1]
+		if !last.word && !last.is("!") && j-2 > i { // "Finding Home."
+			last = f.toks[j-2]
+		}
+		if sound && first.capital && lastCap && capital*2 >= n && last.word && !f.flat[t.sent] {
+			one := n == 1 && (functionWords.has(first.low) || interjections.has(first.low) || calendarWords.has(first.low))
+			speech := n == 1 && j+1 < len(f.toks) && f.toks[j-1].is("!")
+			if !one && !speech {
+				s := Span{int(first.from), int(last.to)}
+				conf := 0.85
+				if n == 1 {
+					conf = 0.7
+				}
+				f.out = append(f.out, mention(f.text, s, Thing, conf))
+				i = j
+				continue
+			}
+		}
+		if t.low == end { // a plain " closes nothing unless it opened something
+			i = j
+		}
+		_ = closed
+	}
+}
+
+// runs finds capitalised words and the runs they form.
+func (f *finder) runs() {
+	for i := 0; i < len(f.toks); i++ {
+		t := &f.toks[i]
+		if !t.word || t.masked || !t.capital {
+			continue
+		}
+		end := f.runEnd(i)
+		f.run(i, end)
+		i = end - 1
+	}
+}
+
+// runEnd is the index behind the capitalised run that starts at i.
+func (f *finder) runEnd(i int) int {
+	j := i + 1
+	for j < len(f.toks) && j-i < 9 {
+		p, t := &f.toks[j-1], &f.toks[j]
+		if p.bare < p.to && (!t.word || !t.capital || !orgWords.has(t.low)) {
+			return j // Caroline's Mother: the possessor is a name by itself
+		}
+		switch {
+		case t.masked || t.start:
+			return j
+		case t.word && t.capital && t.glued:
+			if f.spaced(j) > 1 {
+				return j
+			}
+			j++
+		case t.is(".") && p.word && p.to == t.from && (dotted.has(p.low) || p.to-p.from == 1) && j+1 < len(f.toks) && f.toks[j+1].capital && !f.toks[j+1].start && f.toks[j+1].glued:
+			j++
+		case t.is("&") && j+1 < len(f.toks) && f.toks[j+1].capital && f.toks[j+1].glued:
+			j += 2
+		case t.word && connectors.has(t.low) && t.glued:
+			k := j + 1
+			if k < len(f.toks) && (f.toks[k].low == "the" || f.toks[k].low == "la" || f.toks[k].low == "los") {
+				k++
+			}
+			if k < len(f.toks) && f.toks[k].capital && !f.toks[k].masked && !calendarWords.has(f.toks[k].low) && !functionWords.has(f.toks[k].low) && f.of(i, j, k) {
+				j = k + 1
+				continue
+			}
+			return j
+		case t.word && t.glued && digits(t.low) && len(t.low) <= 2 && !calendarWords.has(p.low) && j == f.lastCap(i, j)+1:
+			// "Chapter 5", "Windows 11", "Catan 2": a number closes a name.
+			if j+1 < len(f.toks) && (f.toks[j+1].is(":") || f.toks[j+1].is("%") || f.toks[j+1].is("/") || f.toks[j+1].is(".") && !f.toks[j+1].glued) || commonWord(p.low) || givenNames.has(p.low) {
+				return j
+			}
+			return j + 1
+		default:
+			return j
+		}
+	}
+	return j
+}
+
+func (f *finder) lastCap(i, j int) int {
+	for j--; j > i && !f.toks[j].capital; j-- {
+	}
+	return j
+}
+
+// of tells whether "X of Y" is one name: not when X is a person, and "of" binds more than the others.
+func (f *finder) of(i, j, k int) bool {
+	p := f.toks[j-1]
+	if f.toks[j].low != "of" {
+		return !commonWord(p.base())
+	}
+	return !givenNames.has(p.base()) && !functionWords.has(p.low) && !interjections.has(p.low) && p.bare == p.to && !(f.toks[i].start && j == i+1 && commonWord(p.low) && !orgWords.has(p.low) && !placeWords.has(p.low))
+}
+
+func (f *finder) spaced(j int) int { return int(f.toks[j].from - f.toks[j-1].to) }
+
+// commonWord knows frequent words and the regular forms of English verbs and adverbs.
+func commonWord(w string) bool {
+	if commonWords.has(w) || functionWords.has(w) || interjections.has(w) {
+		return true
+	}
+	n := len(w)
+	if n > 3 && w[n-1] == 's' && w[n-2] != 's' {
+		if commonWords.has(w[:n-1]) {
+			return true
+		}
+		if w[n-2] == 'e' && n > 4 && (commonWords.has(w[:n-2]) || w[n-3] == 'i' && commonWords.has(w[:n-3]+"y")) {
+			return true
+		}
+	}
+	for _, suf := range [...]string{"ing", "ed", "d", "er", "est", "ly", "er's", "r", "st", "y", "ness", "ful", "less"} {
+		if strings.HasSuffix(w, suf) && n-len(suf) >= 3 {
+			stem := w[:n-len(suf)]
+			if commonWords.has(stem) || commonWords.has(stem+"e") {
+				return true
+			}
+			if k := len(stem); stem[k-1] == stem[k-2] && commonWords.has(stem[:k-1]) {
+				return true
+			}
+			if k := len(stem); stem[k-1] == 'i' && commonWords.has(stem[:k-1]+"y") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// derived tells whether w ends like a verb form, an adverb or an abstract noun: names rarely do.
+func derived(w string) bool {
+	if len(w) < 6 {
+		return false
+	}
+	for _, suf := range [...]string{"ing", "ly", "ed", "tion", "sion", "ness", "ment", "able", "ible", "ful", "less", "ous", "ity", "ism", "ists", "ers", "ize", "ise", "ical", "ive", "ance", "ence", "n't"} {
+		if strings.HasSuffix(w, suf) {
+			return true
+		}
+	}
+	return strings.IndexByte(w, '\'') > 0
+}
+
+// run weighs the capitalised run [i, end) and keeps what is a name.
+func (f *finder) run(i, end int) {
+	flat := f.flat[f.toks[i].sent]
+	if flat {
+		for ; i < end; i++ {
+			if f.toks[i].word && f.toks[i].capital {
+				f.alone(i, true)
+			}
+		}
+		return
+	}
+	// Words of the closed classes and greetings at either end are no part of a name.
+	for i < end {
+		t := &f.toks[i]
+		if !t.word || !t.capital {
+			i++
+			continue
+		}
+		low := t.base()
+		last := i+1 >= end
+		strip := functionWords.has(t.low) || calendarWords.has(low) && !f.monthName(i, last) ||
+			interjections.has(low) && !(nameHeads.has(low) && !last) ||
+			low == "i"
+		if !strip && t.start && !last && commonWord(low) && !givenNames.has(low) {
+			strip = !nameHeads.has(low) || givenNames.has(f.toks[i+1].base()) && !titles.has(low)
+			if strip && f.headed(i, end) {
+				strip = false
+			}
+		}
+		if !strip {
+			break
+		}
+		i++
+	}
+	for end > i {
+		t := &f.toks[end-1]
+		low := t.base()
+		if t.word && (t.capital || digits(t.low)) && !functionWords.has(low) && !(interjections.has(low) && end-i > 1 && !orgWords.has(low) && !placeWords.has(low)) && !(calendarWords.has(low) && end-i > 1 && !f.inTitle(i, end)) {
+			break
+		}
+		end--
+	}
+	if i >= end {
+		return
+	}
+	if end-i == 1 {
+		f.alone(i, false)
+		return
+	}
+	if f.toks[i].base() == "dear" || f.split(i, end) {
+		return
+	}
+	f.keep(i, end, 0)
+}
+
+// headed: "Central Park", "Mount Doom": the run closes with a word that names of places and houses do.
+func (f *finder) headed(i, end int) bool {
+	l := f.toks[end-1].base()
+	return end-i >= 2 && (placeWords.has(l) || orgWords.has(l)) && !functionWords.has(f.toks[i].low) && !interjections.has(f.toks[i].low)
+}
+
+// split cuts a run in which two persons stand side by side, or a calendar word lies between.
+func (f *finder) split(i, end int) bool {
+	for k := i + 1; k < end; k++ {
+		if low := f.toks[k].base(); f.toks[k].word && f.toks[k].capital && (calendarWords.has(low) && !f.inTitle(i, end) || low == "i" || low == "i'm" || low == "i've" || low == "i'll") {
+			f.run(i, k)
+			f.run(k, end)
+			return true
+		}
+	}
+	return false
+}
+
+// inTitle: calendar words inside a name that has a closing noun ("Friday Harbor", "May Day Parade").
+func (f *finder) inTitle(i, end int) bool {
+	l := f.toks[end-1].base()
+	return placeWords.has(l) || orgWords.has(l)
+}
+
+// monthName: April, May, June, August as a person: never after in, on, by, of and the like, nor
+// before a number; only with a sign of a person.
+func (f *finder) monthName(i int, last bool) bool {
+	switch f.toks[i].base() {
+	case "april", "june", "may", "august", "summer", "autumn":
+	default:
+		return !last && f.inTitle(i, i+2)
+	}
+	if f.toks[i].bare < f.toks[i].to {
+		return true
+	}
+	if i+1 < len(f.toks) {
+		n := f.toks[i+1]
+		if n.word && n.low[0] >= '0' && n.low[0] <= '9' {
+			return false
+		}
+		if n.is(",") && i+2 < len(f.toks) && f.toks[i+2].word && f.toks[i+2].low[0] <= '9' {
+			return false
+		}
+		if n.word && f.toks[i].base() != "may" && personVerbs.has(n.low) && f.toks[i].start {
+			return n.low != "is" && n.low != "was" && n.low != "has"
+		}
+	}
+	if i > 0 {
+		p := f.toks[i-1]
+		if f.toks[i].start {
+			return false
+		}
+		return p.word && (interjections.has(p.low) || withPerson.has(p.low)) || p.is(",") && i > 1 && interjections.has(f.toks[i-2].low)
+	}
+	return false
+}
+
+// withPerson stand before persons more often than before months.
+var withPerson = words(`with met meet told tell asked ask saw called call named and love married thank thanks aunt grandma cousin sister friend my our hey hi hello`)
+
+// personVerbs follow a name that opens a sentence.
+var personVerbs = words(`is was has had says said tells told asks asked wants wanted went goes came comes loves loved likes liked thinks thought knows knew got gets made makes gave gives
+took takes lives lived works worked moved moves started starts called calls bought buys wrote writes helped helps invited invites visited visits joined joins and will would can could isn't wasn't doesn't
+didn't hasn't does did seems seemed looks looked feels felt needs needed agreed decided plays played found finds broke breaks suggested mentioned replied sent sends showed shows left leaves won married
+recommended proposed noticed fixed merged deployed reported reviewed shipped runs ran crashed failed uses used supports never always also just really keeps kept`)
+
+// alone weighs one capitalised word. weak: its capital says nothing.
+func (f *finder) alone(i int, weak bool) {
+	t := &f.toks[i]
+	low := t.base()
+	n := int(t.bare - t.from)
+	if n < 2 && !(n == 1 && f.query && false) {
+		return
+	}
+	if functionWords.has(t.low) || functionWords.has(low) && t.low != low || low == "ok" {
+		return
+	}
+	given := givenNames.has(low)
+	amb := ambiguousNames.has(low)
+	if calendarWords.has(low) && !f.monthName(i, true) {
+		return
+	}
+	poss := t.bare < t.to
+	if t.shout && !given {
+		// An acronym, or one word shouted.
+		if n <= 6 && !commonWord(low) && !interjections.has(low) && !(weak && n > 4) && !roman(low) {
+			f.keep(i, f.group(i), 0.75)
+		}
+		return
+	}
+	if t.shout && weak && amb {
+		return
+	}
+	afterGreeting := f.addressed(i)
+	if interjections.has(low) {
+		return
+	}
+	weak = weak || t.start || f.afterColon(i)
+	if !weak {
+		switch {
+		case given && !amb:
+			f.keep(i, i+1, 0.95)
+		case given || amb:
+			f.keep(i, i+1, 0.8)
+		case commonWord(low):
+			if f.known != nil && f.known(low) {
+				f.keep(i, i+1, 0.6)
+			}
+		case afterGreeting:
+			f.keep(i, i+1, 0.9)
+		default:
+			f.keep(i, f.group(i), 0.8)
+		}
+		return
+	}
+	// The first word of a sentence.
+	next := token{}
+	if i+1 < len(f.toks) {
+		next = f.toks[i+1]
+	}
+	verb := next.word && personVerbs.has(next.low)
+	voc := next.is(",") || next.is("!") && !next.start
+	switch {
+	case given && !amb:
+		f.keep(i, i+1, 0.9)
+	case f.known != nil && f.known(low) && (!commonWord(low) || amb):
+		f.keep(i, i+1, 0.8)
+	case amb || given:
+		if poss || verb && !auxName.has(low) && next.low != "and" || voc && next.is(",") && amb && f.mid(low) || f.mid(low) {
+			f.keep(i, i+1, 0.6)
+		}
+	case commonWord(low):
+		if f.mid(low) && !f.small(low) && poss {
+			f.keep(i, i+1, 0.5)
+		}
+	case places.has(low):
+		f.keep(i, i+1, 0.85)
+	case f.mid(low):
+		f.keep(i, i+1, 0.8)
+	case t.inner && n >= 2 && strings.IndexByte(low, '\'') < 0:
+		f.keep(i, i+1, 0.7)
+	case derived(low):
+	case poss:
+		f.keep(i, i+1, 0.7)
+	case verb && next.low != "and" && next.low != "will" || afterGreeting:
+		f.keep(i, i+1, 0.65)
+	case next.low == "and" && i+2 < len(f.toks) && f.toks[i+2].capital && !functionWords.has(f.toks[i+2].low):
+		f.keep(i, i+1, 0.6)
+	case f.query:
+		f.keep(i, i+1, 0.4)
+	}
+}
+
+// auxName: "Will was there" is a person, "Will is ..." hardly ever anything else, yet "May had" is odd.
+var auxName = words(`may said`)
+
+func roman(w string) bool { return strings.Trim(w, "ivx") == "" }
+
+// addressed: the word stands right after a greeting: "Hey Mel", "Thanks, Mel".
+func (f *finder) addressed(i int) bool {
+	k := i - 1
+	if k >= 0 && f.toks[k].is(",") {
+		k--
+	}
+	return k >= 0 && f.toks[k].word && interjections.has(f.toks[k].low) && f.toks[k].sent == f.toks[i].sent
+}
+
+// afterColon: a capital after a colon, an opening quote, a bullet or a dash may be a sentence's.
+func (f *finder) afterColon(i int) bool {
+	if i == 0 {
+		return true
+	}
+	p := f.toks[i-1]
+	if p.word {
+		return false
+	}
+	switch p.low {
+	case ":", "\"", "“", "(", "-", "–", "—", "*", "•", "#", ">", "[", "|", "/", "‘", "'", "«", ";", "~":
+		return true
+	}
+	return false
+}
+
+// mid: the same word stands capitalised inside another sentence of the text, and never in lower case.
+func (f *finder) mid(low string) bool {
+	if f.seen == nil {
+		f.seen = wordSet{}
+		for i := range f.toks {
+			t := &f.toks[i]
+			if t.word && t.capital && !t.start && !t.shout && !f.afterColon(i) && !f.flat[t.sent] {
+				f.seen[t.base()] = struct{}{}
+			}
+		}
+	}
+	return f.seen.has(low)
+}
+
+// small: the word stands in lower case somewhere in the text.
+func (f *finder) small(low string) bool {
+	for i := range f.toks {
+		if t := &f.toks[i]; t.word && !t.capital && t.base() == low {
+			return true
+		}
+	}
+	return false
+}
+
+// group extends a name by lower-case nouns that make it a group's: "LGBTQ support group".
+func (f *finder) group(i int) int {
+	if f.toks[i].bare < f.toks[i].to {
+		return i + 1
+	}
+	for k := i + 1; k < len(f.toks) && k <= i+2; k++ {
+		t := f.toks[k]
+		if !t.word || t.capital || !t.glued || t.masked {
+			return i + 1
+		}
+		if groupNouns.has(t.low) {
+			if k == i+1 && !f.toks[i].shout {
+				return i + 1
+			}
+			return k + 1
+		}
+		if !groupInners.has(t.low) {
+			return i + 1
+		}
+	}
+	return i + 1
+}
+
+// keep adds [i, end) as a mention; conf 0 lets the run decide.
+func (f *finder) keep(i, end int, conf float64) {
+	last := f.toks[end-1]
+	s := Span{int(f.toks[i].from), int(last.bare)}
+	if last.to > last.bare && strings.HasSuffix(last.low, "s'") {
+		s.To = int(last.bare)
+	}
+	if s.Empty() || !utf8.ValidString(s.In(f.text)) {
+		return
+	}
+	typ, c := f.kind(i, end)
+	if conf == 0 {
+		conf = c
+	}
+	f.out = append(f.out, mention(f.text, s, typ, conf))
+}
+
+// kind guesses the type of [i, end) and how sure a run of several words is a name.
+func (f *finder) kind(i, end int) (EntityType, float64) {
+	first, last := f.toks[i].base(), f.toks[end-1].base()
+	n := 0
+	for k := i; k < end; k++ {
+		if f.toks[k].word {
+			n++
+		}
+	}
+	if n == 1 {
+		switch {
+		case services.has(first):
+			return Service, 0.85
+		case places.has(first) && !(givenNames.has(first) && f.addressed(i)):
+			if givenNames.has(first) && !f.located(i) {
+				return Person, 0.8
+			}
+			return Place, 0.9
+		case givenNames.has(first), ambiguousNames.has(first), f.addressed(i):
+			return Person, 0.9
+		case f.located(i) && !f.toks[i].shout:
+			return Unknown, 0.7
+		}
+		return Unknown, 0.7
+	}
+	weak := 0.85
+	if f.toks[i].start && commonWord(first) {
+		weak = 0.65
+	}
+	switch {
+	case groupNouns.has(last) && !f.toks[end-1].capital:
+		return Org, 0.8
+	case titles.has(first) && !(first == "st" || first == "saint") && !placeWords.has(last) && !orgWords.has(last):
+		return Person, 0.95
+	case placeWords.has(last) || first == "mount" || first == "lake" || first == "mt" || first == "fort" || first == "port":
+		return Place, weak
+	case orgWords.has(last) || orgWords.has(first) && f.toks[i+1].low == "of":
+		return Org, weak
+	case (givenNames.has(first) || ambiguousNames.has(first) && !commonWord(last)) && n <= 3 && !f.has(i, end, "of"):
+		return Person, 0.95
+	case first == "new" || first == "san" || first == "los" || first == "las" || first == "santa" || places.has(last):
+		return Place, weak
+	}
+	return Unknown, weak
+}
+
+func (f *finder) has(i, end int, w string) bool {
+	for ; i < end; i++ {
+		if f.toks[i].low == w {
+			return true
+		}
+	}
+	return false
+}
+
+var locators = words(`in at from near to via around outside across visit visited visiting through toward towards`)
+
+func (f *finder) located(i int) bool {
+	return i > 0 && f.toks[i-1].word && locators.has(f.toks[i-1].low)
+}
