@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"io"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -9,10 +11,11 @@ import (
 )
 
 // guardFS stands between Pebble and the disk. It
-//   - freezes the disk at the first fault: from then on nothing reaches it;
-//   - hides faults of the log from Pebble, which would panic on them with a mutex half unlocked and take
-//     the process along. The fault is noted before the call returns, and every Commit looks at it after its
-//     sync, so nothing is acknowledged that is not there;
+//   - freezes the disk at the first fault: from then on nothing reaches it, and background work that
+//     tries all the same waits for Close;
+//   - hides faults of the log and of the folder's sync from Pebble, which would panic on them, in places with
+//     a mutex half unlocked, which takes the process along. The fault is noted before the call returns, and
+//     every Commit looks at it after its sync, so nothing is acknowledged that is not there;
 //   - gives every log a file of its own: a reused one keeps deleted words;
 //   - keeps files and folders to their owner (0600, 0700);
 //   - reserves disk space for the log in small steps.
@@ -33,7 +36,8 @@ type fileKind int
 
 const (
 	otherFile fileKind = iota // the error goes to Pebble, which hands it to the fault
-	logFile                   // a log of this store: noted here, hidden from Pebble
+	logFile                   // a log of this store: noted here, hidden from Pebble once it is open
+	dirFile                   // the folder of this store: likewise, from the start
 )
 
 func (g *guardFS) kind(name string) fileKind {
@@ -43,13 +47,24 @@ func (g *guardFS) kind(name string) fileKind {
 	return otherFile
 }
 
-// hide notes an error of the log and returns nil. While the store is being opened it returns the error.
-func (g *guardFS) hide(doing string, err error) error {
-	if err == nil || !g.running.Load() {
+// hide notes an error of the log or the folder and returns nil, if Pebble would panic on it.
+func (g *guardFS) hide(kind fileKind, doing string, err error) error {
+	if err == nil || kind == otherFile || kind == logFile && !g.running.Load() {
 		return err
 	}
 	g.fault.set(doing, err)
 	return nil
+}
+
+// park returns the fault, if there is one, when the store closes. Background work that failed is tried again
+// at once; it begins with making a table, so it waits here. Nothing else may wait: changes of the manifest
+// hold Pebble's locks, and commits wait for the log.
+func (g *guardFS) park(name string) error {
+	err := g.fault.get()
+	if err != nil && g.running.Load() && (strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")) {
+		<-g.fault.closing
+	}
+	return err
 }
 
 func (g *guardFS) own(f vfs.File, name string, err error) (vfs.File, error) {
@@ -72,15 +87,30 @@ func (g *guardFS) own(f vfs.File, name string, err error) (vfs.File, error) {
 }
 
 func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := g.fault.get(); err != nil {
+	if err := g.park(name); err != nil {
 		return g.own(nil, name, err)
+	}
+	if strings.HasPrefix(g.FS.PathBase(name), "marker.") {
+		// Pebble syncs the folder once, after it has made a manifest and the marker that names it. A crash in
+		// between may keep the marker alone: then the store would not open.
+		if err := syncDir(g.FS, g.FS.PathDir(name)); err != nil {
+			return nil, err
+		}
 	}
 	f, err := g.FS.Create(name, c)
 	return g.own(f, name, err)
 }
 
+func syncDir(fs vfs.FS, name string) error {
+	dir, err := fs.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
 func (g *guardFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := g.fault.get(); err != nil {
+	if err := g.park(newname); err != nil {
 		return g.own(nil, newname, err)
 	}
 	if err := g.FS.Remove(oldname); err != nil {
@@ -91,8 +121,8 @@ func (g *guardFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory
 }
 
 func (g *guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	if err := g.fault.get(); err != nil {
-		return nil, err
+	if err := g.park(name); err != nil {
+		return g.own(nil, name, err)
 	}
 	f, err := g.FS.OpenReadWrite(name, c, opts...)
 	return g.own(f, name, err)
@@ -105,7 +135,7 @@ func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	}
 	kind := otherFile
 	if name == g.dir {
-		kind = logFile // synced when a log is made
+		kind = dirFile
 	}
 	return &guardFile{g: g, kind: kind, File: f}, nil
 }
@@ -145,6 +175,10 @@ func (g *guardFS) MkdirAll(dir string, perm os.FileMode) error {
 	return g.FS.MkdirAll(dir, perm&0o700)
 }
 
+// Lock is for Pebble: the store holds the lock itself, from before it looks at the files until after Pebble
+// is gone, or left behind.
+func (g *guardFS) Lock(string) (io.Closer, error) { return nullFile{}, nil }
+
 func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 
 // logStep is how much disk space a log reserves at once, in bytes. Pebble reserves a whole memtable's
@@ -166,14 +200,11 @@ func (f *guardFile) put(doing string, call func() error) error {
 	if err == nil {
 		err = call()
 	}
-	if f.kind == logFile {
-		return f.g.hide(doing, err)
-	}
-	return err
+	return f.g.hide(f.kind, doing, err)
 }
 
 func (f *guardFile) Write(p []byte) (n int, err error) {
-	err = f.put("write the log", func() error {
+	err = f.put("write a file", func() error {
 		if f.kind == logFile && f.written+int64(len(p)) > f.reserve && f.File.Fd() != vfs.InvalidFd {
 			step := (int64(len(p))/logStep + 1) * logStep
 			_ = f.File.Preallocate(f.reserve, step) // not every file system can
@@ -190,7 +221,7 @@ func (f *guardFile) Write(p []byte) (n int, err error) {
 }
 
 func (f *guardFile) WriteAt(p []byte, off int64) (n int, err error) {
-	err = f.put("write the log", func() error {
+	err = f.put("write a file", func() error {
 		n, err = f.File.WriteAt(p, off)
 		return err
 	})
@@ -200,11 +231,11 @@ func (f *guardFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-func (f *guardFile) Sync() error     { return f.put("sync the log", f.File.Sync) }
-func (f *guardFile) SyncData() error { return f.put("sync the log", f.File.SyncData) }
+func (f *guardFile) Sync() error     { return f.put("sync a file", f.File.Sync) }
+func (f *guardFile) SyncData() error { return f.put("sync a file", f.File.SyncData) }
 
 func (f *guardFile) SyncTo(length int64) (full bool, err error) {
-	err = f.put("sync the log", func() error {
+	err = f.put("sync a file", func() error {
 		full, err = f.File.SyncTo(length)
 		return err
 	})
@@ -220,11 +251,7 @@ func (f *guardFile) Preallocate(offset, length int64) error {
 }
 
 func (f *guardFile) Close() error {
-	err := f.File.Close()
-	if f.kind == logFile {
-		return f.g.hide("close the log", err)
-	}
-	return err
+	return f.g.hide(f.kind, "close a file", f.File.Close())
 }
 
 // nullFile stands for a log that could not be made.

@@ -16,23 +16,27 @@ import (
 // logger and its file system.
 //
 // Pebble's own answer to such an error is to end the process (Logger.Fatalf), to panic with locks held, or
-// to try the same flush again at once and for ever. Ours has three parts:
+// to try the same flush again at once and for ever. Ours:
+//   - the store answers the fault to every call, and waits for nothing that Pebble may no longer do;
 //   - the disk is frozen (fs.go): nothing written after the fault reaches it, so that what is there is what
 //     a crash at that moment would have left, which Pebble recovers from;
-//   - Pebble's background goroutine that met the fault ends there (stopHere), with its deferred unlocks;
-//   - the store answers ErrFault to every call, waits for nothing that Pebble may no longer do, and never
-//     calls Pebble's Close: what it holds in memory is left to the process's end.
+//   - Pebble's background work that tries again is parked in the file system until Close lets it fail for
+//     the last time. Where that does not hold it, its goroutine is ended and Pebble left as it stands.
 type fault struct {
-	mu   sync.Mutex
-	err  error
-	down chan struct{} // closed when err is set
+	down    chan struct{} // closed when err is set: the store has failed
+	closing chan struct{} // closed by Close: parked work may fail now
+	left    chan struct{} // closed when Pebble is left as it stands: its Close would wait for ever
+
+	mu    sync.Mutex
+	err   error
+	tries int // background errors since the fault
 
 	log  *slog.Logger
 	hear func(error) // OnFault
 }
 
 func newFault(log *slog.Logger, hear func(error)) *fault {
-	return &fault{down: make(chan struct{}), log: log, hear: hear}
+	return &fault{down: make(chan struct{}), closing: make(chan struct{}), left: make(chan struct{}), log: log, hear: hear}
 }
 
 // get returns the fault, nil while all is well.
@@ -99,8 +103,9 @@ func (l logger) Errorf(format string, args ...any) {
 	l.log.Warn("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf does not return to a goroutine of Pebble's own. To a call of ours it returns: there Pebble hands
-// the error on by itself (Open), or has nothing more to do (Apply), and we ask the fault afterwards.
+// Fatalf notes the fault and returns where Pebble hands the error on by itself afterwards: to our own
+// calls, which look at the fault, and from a change of the manifest. Anything else is a state that Pebble
+// takes for impossible: its goroutine ends here, deferred calls included.
 func (l logger) Fatalf(format string, args ...any) {
 	var cause error
 	for _, a := range args {
@@ -109,18 +114,29 @@ func (l logger) Fatalf(format string, args ...any) {
 		}
 	}
 	if cause == nil {
-		cause = errors.New(fmt.Sprintf(format, args...))
+		cause = fmt.Errorf(format, args...)
 	}
 	l.set("keep the store", cause)
-	stopHere()
-}
-
-// stopHere ends the calling goroutine, deferred calls included, if it is one of Pebble's own.
-func stopHere() {
-	if !called("memory/store.(*pebbleKV)", "memory/store.OpenPebble") {
+	if !called("memory/store.(*pebbleKV)", "memory/store.OpenPebble", ".UpdateVersionLocked") {
+		l.leave()
 		runtime.Goexit()
 	}
 }
+
+// leave gives up on Pebble's own state.
+func (f *fault) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.left:
+	default:
+		close(f.left)
+	}
+}
+
+// maxTries is how often background work may fail after the fault before its goroutine is ended. Parked
+// work fails once per job, at Close; more is a loop that the file system does not see.
+const maxTries = 20
 
 // called says whether a function whose name has one of the parts is on the stack of this goroutine.
 func called(parts ...string) bool {
@@ -148,14 +164,21 @@ func called(parts ...string) bool {
 // listener turns Pebble's events into faults; wake is called when a flush or a compaction has ended.
 func (f *fault) listener(readOnly bool, wake func()) *pebble.EventListener {
 	return &pebble.EventListener{
-		// A flush or compaction failed. Pebble would try again without a pause.
+		// A flush or compaction failed. Pebble tries again without a pause.
 		BackgroundError: func(err error) {
-			if readOnly || called("collectTableStats", "loadTableStats", "calculateDiskAvailableBytes") {
+			if readOnly || called("collectTableStats", "calculateDiskAvailableBytes") {
 				f.tell(storageError("look at the tables", err))
 				return
 			}
 			f.set("rewrite the tables", err)
-			stopHere()
+			f.mu.Lock()
+			f.tries++
+			loops := f.tries > maxTries
+			f.mu.Unlock()
+			if loops {
+				f.leave()
+				runtime.Goexit()
+			}
 		},
 		// A block is not what was written. The read that met it fails; the rest of the store is as good as
 		// before, so this alone is no reason to stop.

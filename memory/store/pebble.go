@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,6 +56,7 @@ func OpenPebble(dir string, o PebbleOptions) (KV, error) {
 	}
 	kv := &pebbleKV{dir: dir, o: o, readers: map[*reader]struct{}{}, stall: make(chan struct{})}
 	kv.fault = newFault(o.Logger, o.OnFault)
+	kv.ctx, kv.stop = context.WithCancel(context.Background())
 	if err := kv.open(); err != nil {
 		return nil, fmt.Errorf("open the store in %s: %w", dir, err)
 	}
@@ -68,13 +70,16 @@ type pebbleKV struct {
 	dir   string
 	o     PebbleOptions
 	fs    *guardFS
-	lock  *pebble.Lock
+	lock  io.Closer
 	db    *pebble.DB
 	cache *pebble.Cache
 	fault *fault
 
 	write     sync.Mutex // held while a batch is applied: one order for all
 	unstalled int64      // bytes applied since the backlog was last looked at; guarded by write
+
+	ctx  context.Context // ends when Close begins
+	stop context.CancelFunc
 
 	life    sync.RWMutex // held for reading during a call, for writing by Close
 	closed  bool
@@ -109,7 +114,6 @@ func (kv *pebbleKV) open() (err error) {
 	kv.cache = pebble.NewCache(o.CacheBytes)
 	opts := &pebble.Options{
 		FS:                 kv.fs,
-		Lock:               kv.lock,
 		Cache:              kv.cache,
 		Logger:             logger{kv.fault},
 		EventListener:      kv.fault.listener(o.ReadOnly, kv.wake),
@@ -134,14 +138,28 @@ func (kv *pebbleKV) open() (err error) {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = 8 << 10
 	}
-	db, err := pebble.Open(kv.dir, opts)
+	err = kv.openDB(opts)
+	kv.fs.running.Store(true)
+	if ferr := kv.fault.get(); ferr != nil && err == nil {
+		close(kv.fault.closing)
+		_ = kv.db.Close()
+		err = ferr
+	}
 	if err != nil {
 		kv.cache.Unref()
 		return storageError("read the files", err)
 	}
-	kv.db = db
-	kv.fs.running.Store(true)
 	return nil
+}
+
+func (kv *pebbleKV) openDB(opts *pebble.Options) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = kv.panicked("open", p)
+		}
+	}()
+	kv.db, err = pebble.Open(kv.dir, opts)
+	return err
 }
 
 // ownerFile names, beside Pebble's lock, the process that holds it.
@@ -149,7 +167,7 @@ const ownerFile = "OWNER"
 
 func (kv *pebbleKV) takeLock() error {
 	name := kv.fs.PathJoin(kv.dir, ownerFile)
-	lock, err := pebble.LockDirectory(kv.dir, kv.fs)
+	lock, err := kv.o.FS.Lock(kv.fs.PathJoin(kv.dir, "LOCK"))
 	if err != nil {
 		who := "another process"
 		if pid := readOwner(kv.o.FS, name); pid == os.Getpid() {
@@ -243,26 +261,36 @@ func (kv *pebbleKV) done(doing string, err error) error {
 }
 
 // run makes a call of Pebble's that may wait for its background work, and returns when it does or when
-// the store fails: then the call never returns, and its goroutine is left behind.
+// the store fails; then the call ends by itself when the store is closed.
 func (kv *pebbleKV) run(doing string, call func() error) error {
+	select {
+	case err := <-kv.start(doing, call):
+		return kv.done(doing, err)
+	case <-kv.fault.down:
+		return kv.fault.get()
+	}
+}
+
+// start makes a call on a goroutine of its own.
+func (kv *pebbleKV) start(doing string, call func() error) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
 		err := errors.New("pebble stopped")
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("pebble: %v", p)
-				kv.fault.set(doing, err)
+				err = kv.panicked(doing, p)
 			}
 			ended <- err
 		}()
 		err = call()
 	}()
-	select {
-	case err := <-ended:
-		return kv.done(doing, err)
-	case <-kv.fault.down:
-		return kv.fault.get()
-	}
+	return ended
+}
+
+// panicked turns a panic of Pebble's into the fault. It may have happened with locks held.
+func (kv *pebbleKV) panicked(doing string, p any) error {
+	kv.fault.leave()
+	return kv.fault.set(doing, fmt.Errorf("pebble: %v", p))
 }
 
 // Reading.
@@ -530,7 +558,7 @@ func (kv *pebbleKV) apply(ops []Op, synced bool) (c *commit, err error) {
 func (kv *pebbleKV) commit(b *pebble.Batch, synced bool) (c *commit, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c, err = nil, kv.fault.set("write", fmt.Errorf("pebble: %v", p))
+			c, err = nil, kv.panicked("write", p)
 		}
 	}()
 	if synced {
@@ -607,6 +635,7 @@ func (kv *pebbleKV) flush() error {
 
 // Close ends the store. See KV.
 func (kv *pebbleKV) Close() error {
+	kv.stop()
 	kv.write.Lock()
 	defer kv.write.Unlock()
 	kv.life.Lock()
@@ -615,24 +644,26 @@ func (kv *pebbleKV) Close() error {
 		return nil
 	}
 	kv.closed = true
-	fault := kv.fault.get()
-	if fault == nil {
-		for r := range kv.readers {
-			_ = r.close()
-		}
-		clear(kv.readers)
-		if !kv.o.ReadOnly {
-			fault = kv.flush()
-		}
-		if err := kv.run("close", kv.db.Close); fault == nil {
-			fault = err
-		}
-		if fault == nil {
-			kv.cache.Unref()
-		}
+	for r := range kv.readers {
+		_ = r.close()
 	}
-	if err := kv.dropLock(); fault == nil && err != nil {
-		fault = storageError("give back the lock", err)
+	clear(kv.readers)
+	err := kv.fault.get()
+	if err == nil && !kv.o.ReadOnly {
+		err = kv.flush()
 	}
-	return fault
+	close(kv.fault.closing)
+	select {
+	case cerr := <-kv.start("close", kv.db.Close):
+		if err == nil {
+			err = kv.done("close", cerr)
+		}
+		kv.cache.Unref()
+	case <-kv.fault.left:
+		err = kv.fault.get()
+	}
+	if lerr := kv.dropLock(); err == nil && lerr != nil {
+		err = storageError("give back the lock", lerr)
+	}
+	return err
 }
