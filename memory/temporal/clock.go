@@ -200,7 +200,7 @@ func (p *parser) figureClock(i int) (c clock, next int) {
 	j := i + 1
 	if p.is(j, "h") && p.glued(j) && t.num < 25 { // 16h, 16h00
 		c = clock{h: t.num, grain: Minute, h24: true}
-		if p.isNumber(j+1) && p.glued(j+1) && p.toks[j+1].digits == 2 && p.toks[j+1].num < 60 && p.rightClear(j+2) {
+		if p.isNumber(j+1) && p.glued(j+1) && p.toks[j+1].digits == 2 && p.toks[j+1].num < 60 && (p.rightClear(j+2) || p.isMark(j+2, '-')) {
 			c.m = p.toks[j+1].num
 			return c, j + 2
 		}
@@ -315,6 +315,9 @@ func (p *parser) pastClock(i int) (c clock, next int) {
 		return c, 0
 	}
 	plain := p.isNumber(i) || p.has(i, cNumber)
+	if plain && m%5 != 0 && !p.isAny(j-1, "minutes", "mins", "min", "minute") {
+		return c, 0 // "3 to 4"
+	}
 	if plain && !p.isAny(j-1, "minutes", "mins", "min", "minute") && c.half == 0 && !c.h24 && !p.bare && !(p.is(i-1, "at") && m%5 == 0) {
 		return c, 0 // "ten to five" in a sentence is too often a range or a score
 	}

@@ -1,6 +1,9 @@
 package temporal
 
-import "time"
+import (
+	"time"
+	"unicode/utf8"
+)
 
 // parser reads one text. Its methods take a token index and give the index after what they read, 0 where
 // nothing was read; they never move anything themselves, so alternatives cost nothing to try.
@@ -12,16 +15,17 @@ type parser struct {
 	bare   bool // the text is nothing but a time expression
 	dir    int  // direction of the expression being read: -1 or +1
 	tensed int8 // the sentence's tense: -1, 0, +1
+	free   int  // a number that may have a mark glued to its left: the second end of a range
 }
 
 // english finds the expressions of text by the English rules. han reports Chinese characters.
 func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool) {
 	var buf [96]token
 	toks, trigger, han := tokenize(text, buf[:])
-	if !trigger {
+	if !trigger && len(text) > shortText {
 		return nil, han
 	}
-	p := &parser{r: r, text: text, toks: toks, ref: ref}
+	p := &parser{r: r, text: text, toks: toks, ref: ref, free: -1}
 	p.bare = p.isBare()
 	for i := 0; i < len(toks); {
 		if !p.starts(i) {
@@ -35,6 +39,9 @@ func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool)
 			continue
 		}
 		m.From, m.To = toks[i].from, toks[next-1].to
+		if toks[next-1].poss { // without its 's
+			m.To = p.unpossessed(next - 1)
+		}
 		m.Text = text[m.From:m.To]
 		m.Tense = p.tensed
 		out = append(out, m)
@@ -42,6 +49,22 @@ func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool)
 	}
 	return out, han
 }
+
+// unpossessed is where the word at i ends without its 's.
+func (p *parser) unpossessed(i int) int {
+	end := p.toks[i].to - 1
+	for end > p.toks[i].from && p.text[end] != '\'' && p.text[end] < utf8.RuneSelf {
+		end--
+	}
+	for end > p.toks[i].from && !utf8.RuneStart(p.text[end]) {
+		end--
+	}
+	return end
+}
+
+// shortText is the length in bytes up to which a text is read though no word of it is a sign of time:
+// "ten thirty", "on the first" are times only when they stand alone.
+const shortText = 24
 
 // isBare reports whether every word of the text belongs to the vocabulary of times.
 func (p *parser) isBare() bool {
@@ -103,7 +126,7 @@ func (p *parser) starts(i int) bool {
 // something else: a version, a port, a path, a phone number.
 func (p *parser) leftClear(i int) bool {
 	t := &p.toks[i]
-	if t.space || i == 0 {
+	if t.space || i == 0 || i == p.free {
 		return true
 	}
 	l := &p.toks[i-1]

@@ -115,6 +115,9 @@ func (p *parser) resolveFields(n node, base time.Time, dir int) (Interval, bool)
 // near is the unit that recurs each year, at(y), nearest to base in direction dir; one that holds base counts.
 func (p *parser) near(base time.Time, dir int, at func(y int) (Interval, bool)) (Interval, bool) {
 	y := base.Year()
+	if p.tensed == 0 && !p.bare && base.Equal(p.ref) {
+		return nearest(base, at)
+	}
 	for k := -1; k <= 8; k++ {
 		iv, ok := at(y + k*dir)
 		if !ok {
@@ -125,6 +128,28 @@ func (p *parser) near(base time.Time, dir int, at func(y int) (Interval, bool)) 
 		}
 	}
 	return Interval{}, false
+}
+
+// nearest is at(y) of the year that brings it nearest to base: a date without a year in a sentence without a
+// tense ("kick-off: 12 June") is the one that needs no year to be understood.
+func nearest(base time.Time, at func(y int) (Interval, bool)) (best Interval, ok bool) {
+	var least time.Duration
+	for y := base.Year() - 1; y <= base.Year()+1; y++ {
+		iv, found := at(y)
+		if !found {
+			continue
+		}
+		d := iv.Start.Sub(base)
+		if iv.Contains(base) {
+			d = 0
+		} else if d < 0 {
+			d = base.Sub(iv.End)
+		}
+		if !ok || d < least {
+			best, least, ok = iv, d, true
+		}
+	}
+	return best, ok
 }
 
 // sameYear is at(base's year), or the year before for a backward direction where that lies ahead.
@@ -327,9 +352,18 @@ func (p *parser) monthDay(i int) (n node, next int) {
 		}
 		return n, p.weekdayAfter(&n, e)
 	}
+	if (p.is(j, "of") || p.is(j, "day") && p.is(j+1, "of")) && (ord || p.isNumber(i)) && !p.is(i, "the") || ord && p.is(j, "of") { // 20 of next month
+		k := j + 1
+		if p.is(j, "day") {
+			k++
+		}
+		if _, e := p.turn(k); e != 0 && p.is(e, "month") || p.is(k, "the") && p.is(k+1, "month") {
+			return node{kind: fields, d: d, latent: true}, k - 1
+		}
+	}
 	if ord && p.isNumber(p.skip(i, "the")) || p.is(i, "the") && (ord && (p.bare || p.is(i-1, "on")) || p.isNumber(i+1) && p.bare) {
 		// "on the 24th": a day of the month, when nothing that is counted follows
-		if p.rightClear(j) && p.led(i) && !p.counted(j) {
+		if p.rightClear(j) && (p.bare || p.isAny(i-1, "on", "by", "since", "until", "till", "from", "before", "after", "around")) && !p.counted(j) {
 			return node{kind: fields, d: d, latent: true}, j
 		}
 	}
@@ -343,7 +377,7 @@ func (p *parser) counted(i int) bool {
 	}
 	t := &p.toks[i]
 	return t.kind == aNumber || t.w == nil || t.w.cls&(cUnit|cNumber|cOrdinal|cSeason|cPart) != 0 ||
-		t.w.cls&(cPrep|cFunction|cPast|cFuture|cPresent|cHave|cBe|cSubject) == 0
+		t.w.cls&(cPrep|cFunction|cPast|cFuture|cPresent|cHave|cBe|cSubject|cDeictic|cWeekday|cMonth|cPrevious|cFollowing|cCurrent|cZone|cAmPm) == 0
 }
 
 // surelyMonth reports whether a month's name that is also another word is written as a month: with a

@@ -81,10 +81,13 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 		}
 		return p.finish(pt, e)
 	}
-	if p.has(i, cPrep) && !p.has(i, cPosition|cPrevious) && !p.is(i, "in") {
+	if p.has(i, cPrep) && !p.has(i, cPosition|cPrevious) && !p.isAny(i, "in", "about", "around") {
 		return m, 0, false
 	}
 	if m, e := p.span(i, false); e != 0 {
+		return m, e, true
+	}
+	if m, e := p.lasting(i); e != 0 {
 		return m, e, true
 	}
 	pt, e := p.point(i)
@@ -130,6 +133,9 @@ func (p *parser) accept(pt point, i, e int) bool {
 				return p.toks[i].upper && p.led(i) && !p.has(e, cSubject)
 			}
 			return p.led(i) && p.toks[i].upper || p.led(i) && !p.ambiguousSmall(i)
+		}
+		if n.kind == season && !p.bare && p.counted(e) { // summer break
+			return false
 		}
 		if n.kind == fields && n.wd > 0 && !p.bare {
 			if p.plural(i) {
@@ -200,6 +206,9 @@ func (p *parser) by(i int) (Mention, int) {
 			return Mention{}, 0
 		}
 		var ok bool
+		if pt.date.latent && p.dir < 0 && !p.bare { // inspired by autumn
+			return Mention{}, 0
+		}
 		if iv, ok = p.at(pt, p.ref, p.dir); !ok {
 			return Mention{}, 0
 		}
@@ -257,7 +266,9 @@ func (p *parser) span(i int, between bool) (Mention, int) {
 	if p.isMark(j, '/') && !a.date.clockFixed || p.isMark(j, '-') && !led && p.glued(j) && a.date.kind == fixed && !a.date.clockFixed {
 		return Mention{}, 0
 	}
+	p.free = k
 	b, e := p.point(k)
+	p.free = -1
 	if e == 0 || a.hasClk != b.hasClk && !led {
 		return Mention{}, 0
 	}
@@ -550,6 +561,22 @@ func (p *parser) duration(i int) (Mention, int) {
 		m.Interval = p.upTo(u, n)
 	}
 	return m, e
+}
+
+// lasting reads a length that still goes on, without "for": "seven years now".
+func (p *parser) lasting(i int) (Mention, int) {
+	if p.bare || !p.has(i, cNumber) && !p.isNumber(i) && !p.isAny(i, "a", "an", "almost", "nearly", "about", "over") {
+		return Mention{}, 0
+	}
+	q, g, e := p.length(i)
+	if e == 0 || g < Day || !p.is(e, "now") || p.is(e-1, "from") {
+		return Mention{}, 0
+	}
+	n, u, ok := exact(q, g)
+	if !ok || e+1 < len(p.toks) && p.toks[e+1].kind == aWord && !p.has(e+1, cPrep|cFunction) {
+		return Mention{}, 0
+	}
+	return Mention{Interval: p.upTo(u, n), Duration: true, Approx: q.vague, Length: &Span{q.n, g}}, e + 1
 }
 
 // upTo is the n units of g up to the reference.

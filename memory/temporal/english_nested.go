@@ -311,6 +311,9 @@ func (p *parser) narrowed(n node, j int) (node, int) {
 		}
 	}
 	k := j
+	if monthly && p.is(j-1, "of") {
+		k = j - 1
+	}
 	if p.isAny(k, "of", "from", "in") {
 		k++
 	} else if !(p.has(k, cPrevious|cCurrent|cFollowing)) {

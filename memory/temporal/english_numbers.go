@@ -72,7 +72,7 @@ func (q quantity) whole() (int, bool) { return int(q.n), q.n == float64(int(q.n)
 
 // amount reads "three", "a", "a couple of", "a few", "half an", "2.5", "2 and a half", "one and a half", "1/2".
 func (p *parser) amount(i int) (q quantity, next int) {
-	for p.isAny(i, "about", "around", "approximately", "roughly", "almost", "nearly", "over", "just") ||
+	for p.isAny(i, "about", "around", "approximately", "roughly", "almost", "nearly", "over", "under", "just", "only", "like") ||
 		p.is(i, "less") && p.is(i+1, "than") || p.is(i, "more") && p.is(i+1, "than") {
 		q.vague = q.vague || !p.is(i, "just")
 		if p.isAny(i, "less", "more") {

@@ -43,7 +43,7 @@ func (p *parser) deictic(i int) (node, int) {
 	if p.is(j, "other") && p.isAny(j+1, "day", "night", "morning", "evening") || j > i && p.toks0(j) == "other" && p.isAny(j+1, "day", "night", "evening", "morning") {
 		return node{kind: fixed, approx: true, iv: Interval{Start: days(today.Start, -7), End: today.Start, Grain: Range}}, j + 2
 	}
-	if !p.has(i, cDeictic) && !p.isAny(i, "right", "just", "at") {
+	if !p.has(i, cDeictic) && !p.isAny(i, "right", "just", "at", "atm") {
 		return node{}, 0
 	}
 	switch {
@@ -60,10 +60,13 @@ func (p *parser) deictic(i int) (node, int) {
 	case p.is(i, "overnight"):
 		return node{}, 0
 	}
+	if p.bare && p.is(i, "at") && p.is(i+1, "the") && p.word(i+2, "moment") {
+		return node{kind: fixed, clockFixed: true, iv: unit(p.r.floor(p.ref, Second), Second)}, i + 3
+	}
 	if p.bare { // "now" in a sentence is a filler
 		now := node{kind: fixed, clockFixed: true, iv: unit(p.r.floor(p.ref, Second), Second)}
 		switch {
-		case p.is(i, "now"):
+		case p.isAny(i, "now", "atm"):
 			return now, i + 1
 		case p.isAny(i, "right", "just") && p.is(i+1, "now"):
 			return now, i + 2
@@ -136,9 +139,12 @@ func (p *parser) modified(i int) (node, int) {
 		g := w.unit
 		plural := len(w.s) > 2 && w.s[len(w.s)-1] == 's' && w.s != "wks"
 		if plural && !(p.bare && g == Season) {
-			if k == 0 || g < Day && !p.bare {
-				return node{}, 0
+			if (article || p.rolling(i)) && k != 0 && (g == Week || g == Month || g == Year) { // in the coming weeks
+				return p.run(i, k, 3, g, quantity{n: 3, vague: true, few: true}), j + 1
 			}
+			return node{}, 0
+		}
+		if g == Season && !p.bare { // of a team, of a series
 			return node{}, 0
 		}
 		if g == Day || g < Day {
@@ -348,6 +354,9 @@ func (p *parser) theUnit(j int) (node, int) {
 // allOf reads "all week", "all day", "the rest of the week".
 func (p *parser) allOf(i int) (node, int) {
 	j := i + 1
+	if p.is(j, "day") && !p.bare { // all day: of whichever day is told
+		return node{}, 0
+	}
 	if p.is(i, "rest") {
 		if !p.is(j, "of") {
 			return node{}, 0
@@ -406,6 +415,15 @@ func (p *parser) counted2(i int) (node, int) {
 			}
 		}
 	}
+	if q, j := p.amount(i); j != 0 { // two previous weeks
+		if k, e := p.turn(j); e != 0 && k != 0 && e == j+1 {
+			if g, mult, f := p.units(e); f != 0 && g >= Day {
+				if n, whole := q.whole(); whole && n > 0 {
+					return p.run(i, k, n*mult, g, q), f
+				}
+			}
+		}
+	}
 	q, g, j := p.length(i)
 	if j == 0 {
 		// "the week before 9 June", "the day after the 4th of July", "the week before last", "the week after next"
@@ -452,7 +470,13 @@ func (p *parser) counted2(i int) (node, int) {
 		if p.is(j, "before") {
 			dir = -1
 		}
-		if a, e, ok := p.anchor(j + 1); ok {
+		was := p.dir
+		if g >= Year && !p.is(j, "before") { // a year after Christmas: the last one
+			p.dir = -1
+		}
+		a, e, ok := p.anchor(j + 1)
+		p.dir = was
+		if ok {
 			n, u, ok := exact(q, g)
 			if !ok {
 				return node{}, 0
@@ -684,6 +708,9 @@ func (p *parser) led2(i int) bool {
 	}
 	if p.isAny(i-1, "in", "since", "until", "till", "by", "before", "after", "from", "during", "of", "around", "about", "circa", "through",
 		"thru", "early", "mid", "late", "between", "year", "last", "to", "beginning", "end", "middle", "start", "spring", "approximately") {
+		if p.isAny(i-1, "about", "around", "approximately", "circa") && p.isNumber(i) && p.toks[i].num < 1500 {
+			return false
+		}
 		return !(p.isAny(i-1, "of", "about", "to", "from", "around", "last", "through") && !p.yearLike(i))
 	}
 	return p.isMark(i-1, '-') && p.isAny(i-2, "mid", "early", "late", "pre", "post")
@@ -752,6 +779,9 @@ func (p *parser) quarter(i int) (node, int) {
 	}
 	if y, e := p.yearAfter(j, false); e != 0 {
 		return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, e
+	}
+	if !p.bare && !p.is(i, "q") { // the fourth quarter of a game
+		return node{}, 0
 	}
 	return node{kind: quarter, n: q}, j
 }

@@ -131,7 +131,7 @@ func init() {
 	put(cUnit|cTrigger, 0, Hour, "hour hours hr hrs h")
 	put(cUnit|cTrigger|cNoun, 0, Day, "day days")
 	put(cUnit|cTrigger|cNoun, 0, Week, "week weeks wk wks fortnight fortnights")
-	put(cUnit|cTrigger|cNoun, 0, Weekend, "weekend weekends wkend week-end")
+	put(cUnit|cTrigger|cNoun, 0, Weekend, "weekend weekends wkend")
 	put(cUnit|cTrigger|cNoun, 0, Month, "month months mo mos")
 	put(cUnit|cTrigger|cNoun|cQuarter, 0, Quarter, "quarter quarters qtr qtrs q")
 	put(cUnit|cTrigger|cNoun, 0, Season, "season seasons")
@@ -157,7 +157,7 @@ func init() {
 	put(cPosition, 2, 0, "mid middle")
 	put(cPosition, 3, 0, "late end")
 	put(cTrigger, 0, 0, "ago since until till")
-	put(cFunction, 0, 0, "ago since until till untill til through thru by before after from between for within in on at of the a an and to or during over around about approximately roughly circa back hence just about right rest all whole entire couple few several pair more less than later earlier ish sharp p a m d oh o h ad bc era only exactly sometime sometimes anytime time starting including throughout onwards onward every each per day's closest no-later not if so but as well it its my our your his her their e.g")
+	put(cFunction, 0, 0, "ago since until till untill til through thru by before after from between for within in on at of the a an and to or during over around about approximately roughly circa almost nearly under back hence just about right rest all whole entire couple few several pair more less than later earlier ish sharp zero ou moment p a m d oh o h ad bc era only exactly sometime sometimes anytime time starting including throughout onwards onward every each per day's closest no-later not if so but as well it its my our your his her their e.g")
 	put(cPrep, 0, 0, "in on at by since until till from before after during of around through thru about to for late early mid")
 	put(cSubject, 0, 0, "i we he she they you who it that")
 
@@ -184,7 +184,7 @@ func init() {
 		withdrew wound undertook overheard mistook shed burst cut hit hurt put quit set upset`)
 	delete(vocabulary, "did't")
 	vocabulary["ago"].cls &^= cPast
-	put(cFuture, 0, 0, `will shall gonna going'll tomorrow plan plans planning planned hope hopes hoping want wants wanna upcoming soon
+	put(cFuture, 0, 0, `will shall gonna going'll tomorrow plan plans planning planned hope hopes hoping want wants wanna upcoming soon need needs see
 		scheduled deadline due appointment reminder remind todo intend intends expect expects expecting let's lets
 		can't won't should must might`)
 	delete(vocabulary, "going'll")
@@ -196,6 +196,24 @@ func init() {
 	put(cHave, 0, 0, "have has i've we've they've you've haven't hasn't")
 	put(cPresent, 0, 0, "do does don't doesn't start starts begin begins open opens leave leaves arrive arrives")
 	put(cGerund, 0, 0, "going")
+}
+
+// The words of feast names; those that hardly mean anything else can make a text worth reading.
+func init() {
+	for _, s := range feastWords() {
+		w := vocabulary[s]
+		if w == nil {
+			w = &word{s: s}
+			vocabulary[s] = w
+		}
+		w.cls |= cFeast | cNoun
+		if one := strings.TrimSuffix(s, "s"); one != s && len(s) > 5 && vocabulary[one] == nil { // valentine's
+			vocabulary[one] = &word{s: one, cls: cFeast | cNoun}
+		}
+	}
+	for _, s := range strings.Fields("christmas xmas easter thanksgiving halloween juneteenth pentecost eve years gras fools night") {
+		vocabulary[s].cls |= cTrigger
+	}
 }
 
 // isoWeekday is time.Weekday of Monday-1 numbering.

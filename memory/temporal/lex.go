@@ -86,6 +86,13 @@ func tokenize(text string, buf []token) (toks []token, trigger, han bool) {
 			}
 			t, j := scanWord(text, i)
 			t.space = space
+			if n := len(toks); n >= 2 && t.w != nil && t.w.s == "end" && !space && toks[n-1].mark == '-' && !toks[n-1].space &&
+				toks[n-2].w != nil && toks[n-2].w.s == "week" { // week-end
+				toks = toks[:n-1]
+				toks[n-2].to, toks[n-2].w = j, vocabulary["weekend"]
+				i, space = j, false
+				continue
+			}
 			if t.w != nil && t.w.cls&cTrigger != 0 {
 				trigger = true
 			}

@@ -109,6 +109,30 @@ type Mention struct {
 	Tense    int8  // -1 past, +1 future, 0 unknown: the direction of the sentence
 }
 
+// Began is when the state of a duration that still goes on began, as finely as its unit tells: "for three
+// years now" said in 2022 began in 2019, "for four months" said in December in August. False for anything
+// else, and for a length without a place in time.
+func (m Mention) Began() (Interval, bool) {
+	if !m.Duration || m.Length == nil || m.IsZero() || m.OpenStart {
+		return Interval{}, false
+	}
+	g := m.Length.Grain
+	if g > Day && m.Length.Amount != float64(int(m.Length.Amount)) {
+		g = Month
+	}
+	var r Resolver
+	r.weekStart = time.Monday
+	switch {
+	case g < Day:
+		return unit(m.Start, g), true
+	case g == Week:
+		return Interval{Start: days(m.Start, -3), End: days(m.Start, 4), Grain: Week}, true
+	case g == Year && m.Length.Amount == 1:
+		g = Month
+	}
+	return r.current(m.Start, g), true
+}
+
 // Options are the conventions of reading. The zero value is the contract's: American order of figures
 // (month before day), weeks from Monday, northern seasons, American feast days.
 type Options struct {
