@@ -147,7 +147,7 @@ func parse(uri string) (address, error) {
 		}
 		return address{page: "projects", query: query}, nil
 	}
-	project, err := tools.CanonicalProject(parts[0])
+	project, err := memory.CanonicalProject(parts[0], "", false)
 	if err != nil {
 		return unknown()
 	}

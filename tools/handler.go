@@ -40,71 +40,66 @@ func handler(t Tool, e memory.Engine, defaults Scope, log *slog.Logger) server.T
 		if raw == nil && req.Params.Arguments != nil { // a transport without a wire
 			var err error
 			if raw, err = json.Marshal(req.Params.Arguments); err != nil {
-				return fault(log, t.Name, memory.Errorf(memory.CodeInvalid, "arguments: not JSON")), nil
+				return mcp.NewToolResultError(t.Name + ": the arguments are no JSON"), nil
 			}
 		}
-		c, err := readCall(raw)
+		text, structured, err := t.Call(ctx, e, ScopeFrom(ctx, defaults), raw)
 		if err != nil {
-			return fault(log, t.Name, err), nil
+			return mcp.NewToolResultError(FaultLine(log, t.Name, err)), nil
 		}
-		c.scope = ScopeFrom(ctx, defaults)
-		c.session = c.scope.Session(ctx)
-		if !t.readOnly {
-			if c.scope.ReadOnly {
-				return fault(log, t.Name, memory.Errorf(memory.CodeRefused, "%s: this token may read and not write", t.Name)), nil
-			}
-			// A write that has begun is finished and told, whatever becomes of the client.
-			ctx = context.WithoutCancel(ctx)
-		}
-		out, err := bounded(ctx, t, e, c)
-		if err != nil {
-			return fault(log, t.Name, err), nil
-		}
-		return out, nil
+		return &mcp.CallToolResult{
+			Content:           []mcp.Content{mcp.NewTextContent(text)},
+			StructuredContent: structured,
+		}, nil
 	}
 }
 
-// bounded asks the engine, and again for half as much while the answer is over MaxAnswer.
-func bounded(ctx context.Context, t Tool, e memory.Engine, c *call) (*mcp.CallToolResult, error) {
-	a, err := t.answer(ctx, e, c)
+// Call reads arguments (a JSON object, as it came) and answers: the text block and the structured
+// content. The error is an *memory.Error where the caller can mend something; FaultLine prints it.
+// What t writes is finished even if ctx ends meanwhile.
+func (t Tool) Call(ctx context.Context, e memory.Engine, scope Scope, arguments json.RawMessage) (text string, structured json.RawMessage, err error) {
+	c, err := readCall(arguments)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	for try := 0; ; try++ {
-		structured, err := json.Marshal(a.structured)
+	c.scope, c.session = scope, scope.Session(ctx)
+	if !t.readOnly {
+		if scope.ReadOnly {
+			return "", nil, memory.Errorf(memory.CodeRefused, "%s: this token may read and not write", t.Name)
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	a, err := t.answer(ctx, e, c)
+	for try := 0; err == nil; try++ {
+		if structured, err = json.Marshal(a.structured); err != nil {
+			return "", nil, fmt.Errorf("print the answer of %s: %w", t.Name, err)
+		}
+		quoted, err := json.Marshal(a.text)
 		if err != nil {
-			return nil, fmt.Errorf("print the answer of %s: %w", t.Name, err)
+			return "", nil, fmt.Errorf("print the answer of %s: %w", t.Name, err)
 		}
-		result := &mcp.CallToolResult{
-			Content:           []mcp.Content{mcp.NewTextContent(a.text)},
-			StructuredContent: json.RawMessage(structured),
-		}
-		text, err := json.Marshal(a.text)
-		if err != nil {
-			return nil, fmt.Errorf("print the answer of %s: %w", t.Name, err)
-		}
-		if len(structured)+len(text)+1024 <= MaxAnswer { // 1024: what wraps them
-			return result, nil
+		if len(structured)+len(quoted)+1024 <= MaxAnswer { // 1024: what wraps them
+			return a.text, structured, nil
 		}
 		smaller, ok := a.structured.(shrinker)
-		if !ok || try == 16 {
-			return nil, memory.Errorf(memory.CodeTooLarge, "%s: the answer would be over 1 MiB; ask with a smaller limit or max_tokens, or narrow it with filters", t.Name)
+		if !ok || try == maxShrinks {
+			return "", nil, memory.Errorf(memory.CodeTooLarge, "%s: the answer would be over 1 MiB; ask with a smaller limit or max_tokens, or narrow it with filters", t.Name)
 		}
 		if a, err = smaller.shrink(ctx, e); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 	}
+	return "", nil, err
 }
+
+// maxShrinks is how often an answer is halved before it is given up: enough to get from the most that
+// can be asked for down to a single memory.
+const maxShrinks = 16
 
 // shrinker is a structured answer that can be had smaller: the same question with half the room, or
 // long lists cut with a word about it.
 type shrinker interface {
 	shrink(context.Context, memory.Engine) (answer, error)
-}
-
-// fault is err as a tool error of one line.
-func fault(log *slog.Logger, tool string, err error) *mcp.CallToolResult {
-	return mcp.NewToolResultError(FaultLine(log, tool, err))
 }
 
 // FaultLine is err in one line for a caller: an *memory.Error's own text, else that something inside

@@ -4,12 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/server"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/magma-mcp/magma-mcp/memory"
 )
@@ -70,21 +66,12 @@ func (s Scope) ProjectFor(arg string, wildcard bool) (string, error) {
 	if strings.TrimSpace(name) == "" {
 		name = s.Project
 	}
-	if strings.TrimSpace(name) == "" {
-		if s.RequireProject {
-			return "", memory.Errorf(memory.CodeInvalid, "project: missing; this server speaks for several people, so name the project in each call")
-		}
-		name = DefaultProject
+	if strings.TrimSpace(name) == "" && s.RequireProject {
+		return "", memory.Errorf(memory.CodeInvalid, "project: missing; this server speaks for several people, so name the project in each call")
 	}
-	name, err := CanonicalProject(name)
-	if err != nil {
-		return "", err
-	}
-	if name == "*" {
-		if !wildcard {
-			return "", memory.Errorf(memory.CodeInvalid, `project: "*" came; it reads across projects, and a write needs the name of one`)
-		}
-		return name, nil
+	name, err := memory.CanonicalProject(name, DefaultProject, wildcard)
+	if err != nil || name == "*" {
+		return name, err
 	}
 	if !s.Allows(name) {
 		return "", memory.Errorf(memory.CodeRefused, "project: this token may not see %q; allowed: %s", name, strings.Join(s.Allowed, ", "))
@@ -97,20 +84,4 @@ func (s Scope) Allows(name string) bool {
 	return s.Allowed == nil || slices.ContainsFunc(s.Allowed, func(a string) bool {
 		return a == name || a == "*" || strings.HasSuffix(a, "/") && strings.HasPrefix(name, a)
 	})
-}
-
-// CanonicalProject is name as projects are compared: trimmed, case folded and in NFC, 1 to 128
-// characters without control characters (CONTRACT section 3).
-func CanonicalProject(name string) (string, error) {
-	folded := norm.NFC.String(cases.Fold().String(norm.NFC.String(strings.TrimSpace(name))))
-	if !utf8.ValidString(name) {
-		return "", memory.Errorf(memory.CodeInvalid, "project: not valid UTF-8")
-	}
-	if n := utf8.RuneCountInString(folded); n < 1 || n > 128 {
-		return "", memory.Errorf(memory.CodeInvalid, "project: %d characters came; 1 to 128 are allowed", n)
-	}
-	if strings.ContainsFunc(folded, unicode.IsControl) {
-		return "", memory.Errorf(memory.CodeInvalid, "project: a control character came; a name has none")
-	}
-	return folded, nil
 }

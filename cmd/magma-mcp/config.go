@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/magma-mcp/magma-mcp/memory/embed"
+)
+
+// Config is everything that can be set, as the file config.example.toml documents it: flags win over
+// the environment, that over the file, that over Default. Sizes and times carry their unit in the name
+// or, as a Duration, in the value.
+type Config struct {
+	// Project is the default project; "auto" is the enclosing repository's name (see autoProject).
+	Project  string `toml:"project"`
+	LogLevel string `toml:"log_level"`
+
+	Store         StoreConfig         `toml:"store"`
+	Time          TimeConfig          `toml:"time"`
+	Embedding     EmbeddingConfig     `toml:"embedding"`
+	Consolidation ConsolidationConfig `toml:"consolidation"`
+	Query         QueryConfig         `toml:"query"`
+	Secrets       SecretsConfig       `toml:"secrets"`
+	HTTP          HTTPConfig          `toml:"http"`
+}
+
+// StoreConfig is where memories are kept and how much memory that may take.
+type StoreConfig struct {
+	DataDir          string `toml:"data_dir"`
+	CacheMB          int    `toml:"cache_mb"`
+	MemtableMB       int    `toml:"memtable_mb"`
+	ResidentMemories int    `toml:"resident_memories"`
+	MaxContentKB     int    `toml:"max_content_kb"`
+}
+
+// TimeConfig is how words for times are read.
+type TimeConfig struct {
+	Zone               string `toml:"zone"`
+	DayFirst           bool   `toml:"day_first"`
+	WeekStart          string `toml:"week_start"`
+	Hemisphere         string `toml:"hemisphere"`
+	Holidays           string `toml:"holidays"`
+	WeekBeforeCalendar bool   `toml:"week_before_calendar"`
+	RangeExclusive     bool   `toml:"range_exclusive"`
+}
+
+// EmbeddingConfig is which embedder runs.
+type EmbeddingConfig struct {
+	Provider    string                  `toml:"provider"`
+	Host        string                  `toml:"host"`
+	AllowRemote bool                    `toml:"allow_remote"`
+	Models      []string                `toml:"models"`
+	NumCtx      int                     `toml:"num_ctx"`
+	Batch       int                     `toml:"batch"`
+	KeepAlive   Duration                `toml:"keep_alive"`
+	Probe       Duration                `toml:"probe_timeout"`
+	Call        Duration                `toml:"call_timeout"`
+	Prefixes    map[string]embed.Prefix `toml:"prefixes"`
+}
+
+// ConsolidationConfig is the background work after a write.
+type ConsolidationConfig struct {
+	Enabled bool   `toml:"enabled"`
+	Model   string `toml:"model"`
+}
+
+// QueryConfig is what a question may cost.
+type QueryConfig struct {
+	EmbedDeadline Duration `toml:"embed_deadline"`
+}
+
+// SecretsConfig says what becomes of keys and passwords in a memory: "warn", "mask" or "refuse".
+type SecretsConfig struct {
+	Policy string `toml:"policy"`
+}
+
+// HTTPConfig is the server over HTTP.
+type HTTPConfig struct {
+	Listen         string   `toml:"listen"`
+	TLSCert        string   `toml:"tls_cert"`
+	TLSKey         string   `toml:"tls_key"`
+	AllowedOrigins []string `toml:"allowed_origins"`
+	AllowedHosts   []string `toml:"allowed_hosts"`
+}
+
+// Duration is a time.Duration that TOML writes as "250ms".
+type Duration time.Duration
+
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Default is the configuration of a user who set nothing. config.example.toml says where each value
+// comes from, and a test holds the two together.
+func Default() Config {
+	return Config{
+		LogLevel:      "info",
+		Store:         StoreConfig{CacheMB: 32, MemtableMB: 4, ResidentMemories: 2_000_000, MaxContentKB: 1024},
+		Time:          TimeConfig{WeekStart: "monday", Hemisphere: "northern", Holidays: "us"},
+		Embedding:     EmbeddingConfig{Provider: "auto", Models: []string{}, Batch: 64, KeepAlive: Duration(30 * time.Minute), Probe: Duration(2 * time.Second), Call: Duration(3 * time.Minute)},
+		Consolidation: ConsolidationConfig{Enabled: true},
+		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond)},
+		Secrets:       SecretsConfig{Policy: "warn"},
+		HTTP:          HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{}},
+	}
+}
+
+// settings are the flags that stand above the environment and the file; "" is not given.
+type settings struct {
+	Config   string `placeholder:"FILE" help:"Configuration file (env MAGMA_CONFIG)."`
+	DataDir  string `placeholder:"DIR" help:"Where memories are kept (env MAGMA_DATA_DIR)."`
+	Project  string `placeholder:"NAME" help:"Project (namespace); auto takes the enclosing repository's name (env MAGMA_PROJECT)."`
+	Zone     string `placeholder:"ZONE" help:"IANA time zone in which words like yesterday are read (env MAGMA_ZONE)."`
+	LogLevel string `placeholder:"LEVEL" help:"debug, info, warn or error, to standard error (env MAGMA_LOG_LEVEL)."`
+}
+
+// load reads the configuration: flags, then getenv, then the file, then Default. The data directory of
+// the result is absolute. An error names the key and what is allowed.
+func load(flags settings, getenv func(string) string) (Config, error) {
+	c := Default()
+	path := cmp.Or(flags.Config, getenv("MAGMA_CONFIG"))
+	named := path != ""
+	if !named {
+		path = filepath.Join(xdg.ConfigHome, "magma-mcp", "config.toml")
+	}
+	raw, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		if err := decode(raw, &c); err != nil {
+			return Config{}, fmt.Errorf("%s: %w", path, err)
+		}
+	case named || !errors.Is(err, fs.ErrNotExist):
+		return Config{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	c.Project = cmp.Or(flags.Project, getenv("MAGMA_PROJECT"), c.Project)
+	c.Store.DataDir = cmp.Or(flags.DataDir, getenv("MAGMA_DATA_DIR"), c.Store.DataDir, filepath.Join(xdg.DataHome, "magma-mcp"))
+	c.Time.Zone = cmp.Or(flags.Zone, getenv("MAGMA_ZONE"), c.Time.Zone)
+	c.LogLevel = cmp.Or(flags.LogLevel, getenv("MAGMA_LOG_LEVEL"), c.LogLevel)
+	c.Embedding.Host = cmp.Or(getenv("OLLAMA_HOST"), c.Embedding.Host)
+	if c.Store.DataDir, err = filepath.Abs(c.Store.DataDir); err != nil {
+		return Config{}, fmt.Errorf("data directory: %w", err)
+	}
+	return c, c.check()
+}
+
+// decode reads a file strictly: a key that means nothing is an error, since it is most often a typing
+// mistake that would otherwise go unnoticed. A byte-order mark and CRLF are what some editors write.
+func decode(raw []byte, c *Config) error {
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	d := toml.NewDecoder(bytes.NewReader(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n"))))
+	d.DisallowUnknownFields()
+	err := d.Decode(c)
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) {
+		var keys []string
+		for _, e := range unknown.Errors {
+			keys = append(keys, strings.Join(e.Key(), "."))
+		}
+		return fmt.Errorf("unknown key %s; config.example.toml lists all there are", strings.Join(keys, ", "))
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		row, col := bad.Position()
+		if key := strings.Join(bad.Key(), "."); key != "" {
+			return fmt.Errorf("line %d, %s: %w", row, key, err)
+		}
+		return fmt.Errorf("line %d, column %d: %w", row, col, err)
+	}
+	return err
+}
+
+// check refuses values that mean nothing.
+func (c Config) check() error {
+	oneOf := func(key, value string, allowed ...string) error {
+		if slices.Contains(allowed, value) {
+			return nil
+		}
+		return fmt.Errorf("%s: %q came; allowed are %s", key, value, strings.Join(allowed, ", "))
+	}
+	positive := func(key string, n int) error {
+		if n > 0 {
+			return nil
+		}
+		return fmt.Errorf("%s: %d came; it has to be at least 1", key, n)
+	}
+	err := errors.Join(
+		oneOf("log_level", c.LogLevel, "debug", "info", "warn", "error"),
+		oneOf("time.week_start", c.Time.WeekStart, "monday", "sunday", "saturday"),
+		oneOf("time.hemisphere", c.Time.Hemisphere, "northern", "southern"),
+		oneOf("time.holidays", c.Time.Holidays, "us", "gb", "de", "none"),
+		oneOf("embedding.provider", c.Embedding.Provider, "auto", "ollama", "builtin", "none"),
+		oneOf("secrets.policy", c.Secrets.Policy, "warn", "mask", "refuse"),
+		positive("store.cache_mb", c.Store.CacheMB),
+		positive("store.memtable_mb", c.Store.MemtableMB),
+		positive("store.resident_memories", c.Store.ResidentMemories),
+		positive("store.max_content_kb", c.Store.MaxContentKB),
+		positive("embedding.batch", c.Embedding.Batch),
+	)
+	if c.Time.Zone != "" {
+		if _, zoneErr := time.LoadLocation(c.Time.Zone); zoneErr != nil {
+			err = errors.Join(err, fmt.Errorf("time.zone: %q is no IANA time zone, like Europe/Berlin", c.Time.Zone))
+		}
+	}
+	if c.Store.MaxContentKB > 8<<10 {
+		err = errors.Join(err, fmt.Errorf("store.max_content_kb: %d came; at most 8192, what a client can send in one message", c.Store.MaxContentKB))
+	}
+	return err
+}
