@@ -8,14 +8,10 @@ import (
 // parser reads one text. Its methods take a token index and give the index after what they read, 0 where
 // nothing was read; they never move anything themselves, so alternatives cost nothing to try.
 type parser struct {
-	r      *Resolver
-	text   string
-	toks   []token
-	ref    time.Time
-	bare   bool // the text is nothing but a time expression
-	dir    int  // direction of the expression being read: -1 or +1
-	tensed int8 // the sentence's tense: -1, 0, +1
-	free   int  // a number that may have a mark glued to its left: the second end of a range
+	reader
+	text string
+	toks []token
+	free int // a number that may have a mark glued to its left: the second end of a range
 }
 
 // english finds the expressions of text by the English rules. han reports Chinese characters.
@@ -25,7 +21,7 @@ func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool)
 	if !trigger && len(text) > shortText {
 		return nil, han
 	}
-	p := &parser{r: r, text: text, toks: toks, ref: ref, free: -1}
+	p := &parser{reader: reader{r: r, ref: ref}, text: text, toks: toks, free: -1}
 	p.bare = p.isBare()
 	for i := 0; i < len(toks); {
 		if !p.starts(i) {

@@ -1,7 +1,5 @@
 package temporal
 
-import "time"
-
 // Dates inside dates: "the first Monday of March", "last week of September 2014", "20th of next month",
 // "Wednesday of next week", "early March", "the end of 2012".
 
@@ -107,50 +105,6 @@ func (p *parser) absolute(i, j int) bool {
 	return false
 }
 
-// pick is the oth (from the end: oth last) weekday or whole unit inside in.
-func (p *parser) pick(in Interval, o int, fromEnd bool, wd int, g Grain) (Interval, bool) {
-	first, last := day(in.Start), day(in.End.Add(-1))
-	if wd > 0 {
-		if fromEnd {
-			return unit(days(weekday(days(last, 1), isoWeekday(wd), -1), -7*(o-1)), Day), true
-		}
-		return unit(days(weekday(days(first, -1), isoWeekday(wd), 1), 7*(o-1)), Day), true
-	}
-	if g >= in.Grain && in.Grain != Range {
-		return Interval{}, false
-	}
-	switch g {
-	case Day:
-		if fromEnd {
-			return unit(days(last, -(o-1)), Day), true
-		}
-		return unit(days(first, o-1), Day), true
-	case Week, Weekend, Month, Quarter, Season, Year, Decade:
-		step := g
-		if g == Weekend {
-			step = Week
-		}
-		if fromEnd {
-			u := p.r.current(last, g)
-			if g == Weekend {
-				u = unit(days(p.r.floor(days(last, 1), Weekend), 0), Weekend)
-			}
-			for n := 0; u.End.After(in.End) && n < 3; n++ {
-				u = unitAt(add(u.Start, step, -1), g)
-			}
-			return unitAt(add(u.Start, step, -(o-1)), g), true
-		}
-		u := p.r.current(first, g)
-		for n := 0; u.Start.Before(in.Start) && n < 3; n++ {
-			u = unitAt(add(u.Start, step, 1), g)
-		}
-		return unitAt(add(u.Start, step, o-1), g), true
-	}
-	return Interval{}, false
-}
-
-func unitAt(t time.Time, g Grain) Interval { return unit(t, g) }
-
 // position reads "early March", "mid-2014", "the end of April", "late 90s", "the beginning of next week".
 func (p *parser) position(i int) (node, int) {
 	j := p.skip(i, "the", "very")
@@ -197,45 +151,6 @@ func (p *parser) position(i int) (node, int) {
 		return node{}, 0
 	}
 	return node{kind: fixed, iv: p.third(in, pos), abs: p.absolute(k, e), approx: true}, e
-}
-
-// third is the early, middle or late part of an interval: ten days of a month, four months of a year
-// (three at its beginning, as quarters go), three days of a week.
-func (p *parser) third(in Interval, pos int) Interval {
-	s, e := in.Start, in.End
-	out := Interval{Grain: Range}
-	switch in.Grain {
-	case Week:
-		cut := [...]time.Time{s, days(s, 3), days(s, 4), e}
-		if pos == 2 {
-			out.Start, out.End = days(s, 2), days(s, 5)
-		} else {
-			out.Start, out.End = cut[pos-1], cut[pos]
-		}
-	case Month:
-		cut := [...]time.Time{s, days(s, 10), days(s, 20), e}
-		out.Start, out.End = cut[pos-1], cut[pos]
-	case Quarter, Season:
-		out.Start, out.End = add(s, Month, pos-1), add(s, Month, pos)
-	case Year:
-		switch pos {
-		case 1:
-			out.Start, out.End = s, add(s, Month, 3)
-		case 2:
-			out.Start, out.End = add(s, Month, 4), add(s, Month, 8)
-		case 3:
-			out.Start, out.End = add(s, Month, 8), e
-		}
-	case Decade:
-		cut := [...]int{0, 4, 7, 10}
-		out.Start, out.End = add(s, Year, cut[pos-1]), add(s, Year, cut[pos])
-	case Century:
-		cut := [...]int{0, 33, 66, 100}
-		out.Start, out.End = add(s, Year, cut[pos-1]), add(s, Year, cut[pos])
-	default:
-		return in
-	}
-	return out
 }
 
 // narrowed reads what follows a date and moves or narrows it: "Sunday from last week", "the 20th of next

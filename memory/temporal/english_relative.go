@@ -124,7 +124,7 @@ func (p *parser) modified(i int) (node, int) {
 		if g, mult, f := p.units(e); f != 0 {
 			n, whole := q.whole()
 			if whole && n > 0 && n < 10000 && !(n == 1 && p.isNumber(j) && false) {
-				return p.run(i, k, n*mult, g, q), f
+				return p.run(k, n*mult, g, q, p.rolling(i)), f
 			}
 		}
 		if p.has(e, cWeekday) || p.has(e, cSeason) {
@@ -140,7 +140,7 @@ func (p *parser) modified(i int) (node, int) {
 		plural := len(w.s) > 2 && w.s[len(w.s)-1] == 's' && w.s != "wks"
 		if plural && !(p.bare && g == Season) {
 			if (article || p.rolling(i)) && k != 0 && (g == Week || g == Month || g == Year) { // in the coming weeks
-				return p.run(i, k, 3, g, quantity{n: 3, vague: true, few: true}), j + 1
+				return p.run(k, 3, g, quantity{n: 3, vague: true, few: true}, p.rolling(i)), j + 1
 			}
 			return node{}, 0
 		}
@@ -167,7 +167,7 @@ func (p *parser) modified(i int) (node, int) {
 			}
 		}
 		if k < 0 && p.rolling(i) && g > Day {
-			return p.run(i, k, 1, g, quantity{n: 1}), j + 1
+			return p.run(k, 1, g, quantity{n: 1}, p.rolling(i)), j + 1
 		}
 		if k > 0 && article && p.is(j-1, "following") && !p.bare {
 			return node{}, 0 // "the following week": after an event that is not named here
@@ -221,116 +221,6 @@ func (p *parser) rolling(i int) bool {
 		k--
 	}
 	return p.isAny(k, "in", "over", "during", "within", "for", "throughout")
-}
-
-// run is n units before (k < 0) or after the current one; up to now where the sentence says "in the last".
-func (p *parser) run(i, k, n int, g Grain, q quantity) node {
-	out := node{kind: fixed, approx: q.vague}
-	if k < 0 && g >= Day && p.rolling(i) {
-		d := day(p.ref)
-		out.iv = Interval{Start: add(d, g, -n), End: days(d, 1), Grain: g}
-		if n > 1 {
-			out.iv.Grain = Range
-		}
-		return out
-	}
-	s := p.r.floor(p.ref, g)
-	if g == Weekend {
-		a := p.turned(g, k)
-		out.iv = Interval{Start: a.Start, End: a.End, Grain: Range}
-		if k < 0 {
-			out.iv.Start = days(a.Start, -7*(n-1))
-		} else {
-			out.iv.End = days(a.End, 7*(n-1))
-		}
-	} else if k < 0 {
-		out.iv = Interval{Start: add(s, g, -n), End: s, Grain: g}
-	} else {
-		s = add(s, g, 1)
-		out.iv = Interval{Start: s, End: add(s, g, n), Grain: g}
-	}
-	if n > 1 {
-		out.iv.Grain = Range
-	}
-	return out
-}
-
-// turned is the last, this, next unit of g.
-func (p *parser) turned(g Grain, k int) Interval {
-	if g == Weekend {
-		return p.weekend(k)
-	}
-	return p.r.nth(p.ref, g, k)
-}
-
-// weekend: "last weekend" is the one that is over; "this weekend" the coming one, or the one just over in a
-// sentence that looks back; "next weekend" the one of the next week.
-func (p *parser) weekend(k int) Interval {
-	this := p.r.current(p.ref, Weekend)
-	sat := this.Start
-	on := !p.ref.Before(sat) // it has begun
-	switch {
-	case k > 0:
-		return unit(days(sat, 7), Weekend)
-	case k < 0, p.dir < 0 && !on:
-		return unit(days(sat, -7), Weekend)
-	}
-	return this
-}
-
-// turnedWeekday: "last Friday" is the latest before today; "this Friday" the coming one (today counts), the
-// week's in a sentence that looks back; "next Friday" the one of the next week; soft ("this coming
-// Friday") the nearest after today.
-func (p *parser) turnedWeekday(wd time.Weekday, k int, soft bool) Interval {
-	switch {
-	case k < 0:
-		return unit(weekday(p.ref, wd, -1), Day)
-	case k > 0 && soft:
-		return unit(weekday(p.ref, wd, +1), Day)
-	case k > 0:
-		monday := p.r.nth(p.ref, Week, 1).Start
-		return unit(weekday(days(monday, -1), wd, +1), Day)
-	case p.dir < 0:
-		return unit(weekday(days(day(p.ref), 1), wd, -1), Day)
-	}
-	return unit(weekday(days(day(p.ref), -1), wd, +1), Day)
-}
-
-// turnedYearly: last, this, next of what recurs each year. "Last May" is the latest that is over; "this
-// May" the reference's year; "next May" the first that has not begun.
-func (p *parser) turnedYearly(k int, at func(y int) (Interval, bool)) (Interval, bool) {
-	y := p.ref.Year()
-	if k == 0 {
-		return at(y)
-	}
-	for d := -1; d <= 8; d++ {
-		iv, ok := at(y + d*k)
-		if !ok {
-			continue
-		}
-		if k < 0 && !iv.End.After(p.ref) || k > 0 && iv.Start.After(p.ref) {
-			return iv, true
-		}
-	}
-	return Interval{}, false
-}
-
-// season: "last summer" is the latest that is over, "this summer" the current one, else the nearest by
-// the sentence's tense, else this year's.
-func (p *parser) season(s, k int) node {
-	at := func(y int) (Interval, bool) { return p.r.seasonOf(s, y, p.ref.Location()), true }
-	if k == 0 {
-		if iv, ok := at(p.ref.Year()); ok && iv.Contains(p.ref) {
-			return fixedNode(iv)
-		}
-		if iv, ok := at(p.ref.Year() - 1); ok && iv.Contains(p.ref) {
-			return fixedNode(iv)
-		}
-		iv, _ := p.near(p.ref, p.dir, at)
-		return fixedNode(iv)
-	}
-	iv, _ := p.turnedYearly(k, at)
-	return fixedNode(iv)
 }
 
 // theUnit reads a unit after "the", or bare: "the weekend", "the week of 5 June", "the year 2012".
@@ -419,7 +309,7 @@ func (p *parser) counted2(i int) (node, int) {
 		if k, e := p.turn(j); e != 0 && k != 0 && e == j+1 {
 			if g, mult, f := p.units(e); f != 0 && g >= Day {
 				if n, whole := q.whole(); whole && n > 0 {
-					return p.run(i, k, n*mult, g, q), f
+					return p.run(k, n*mult, g, q, p.rolling(i)), f
 				}
 			}
 		}
@@ -500,14 +390,6 @@ func (p *parser) counted2(i int) (node, int) {
 	return node{}, 0
 }
 
-// turnedBack is k units from the current one.
-func (p *parser) turnedBack(g Grain, k int) Interval {
-	if g == Weekend {
-		return unit(days(p.weekend(-1).Start, 7*(k+1)), Weekend)
-	}
-	return p.r.nth(p.ref, g, k)
-}
-
 // fromNow reads "from now", "from today", "from right now".
 func (p *parser) fromNow(i int) int {
 	if !p.is(i, "from") {
@@ -569,76 +451,6 @@ func (p *parser) anchor(i int) (Interval, int, bool) {
 	return iv, e, ok
 }
 
-// away is the time that lies q units of g before or after the reference. Exact in a bare text and for
-// days and finer; in a told sentence as coarse as the unit: "two weeks ago" the seven days around that
-// day, "three months ago" that month, "ten years ago" that year, "a year ago" that month of it.
-func (p *parser) away(q quantity, g Grain, dir int) node {
-	out := node{kind: fixed, approx: q.vague}
-	n, u, ok := exact(q, g)
-	if !ok {
-		return node{}
-	}
-	if q.few && !p.bare && u >= Day {
-		a, b := add(p.r.floor(p.ref, grainFloor(u)), u, -5), add(p.r.floor(p.ref, grainFloor(u)), u, -1)
-		if u == Week {
-			a, b = days(day(p.ref), -35), days(day(p.ref), -14)
-		}
-		if dir > 0 {
-			a, b = add(p.r.floor(p.ref, grainFloor(u)), u, 2), add(p.r.floor(p.ref, grainFloor(u)), u, 6)
-		}
-		out.iv = Interval{Start: a, End: b, Grain: Range}
-		return out
-	}
-	t := add(p.ref, u, dir*n)
-	switch u {
-	case Second, Minute:
-		out.iv, out.clockFixed = unit(p.r.floor(t, Second), Second), true
-	case Hour:
-		out.iv, out.clockFixed = unit(p.r.floor(t, Minute), Minute), true
-	case Day:
-		out.iv = unit(day(t), Day)
-	case Weekend:
-		if dir < 0 {
-			out.iv = unit(days(p.weekend(-1).Start, -7*(n-1)), Weekend)
-		} else {
-			out.iv = unit(days(p.r.floor(p.ref, Weekend), 7*n), Weekend)
-		}
-	case Week:
-		out.iv = unit(day(t), Day)
-		if !p.bare {
-			out.iv = Interval{Start: days(day(t), -3), End: days(day(t), 4), Grain: Week}
-			out.approx = true
-		}
-	case Month:
-		out.iv = unit(day(t), Day)
-		if !p.bare {
-			out.iv, out.approx = p.r.current(t, Month), true
-		}
-	case Season, Quarter:
-		out.iv = p.r.nth(p.ref, u, dir*n)
-	case Year:
-		out.iv = p.r.current(t, Month)
-		if !p.bare && n > 1 {
-			out.iv, out.approx = p.r.current(t, Year), true
-		}
-	case Decade:
-		out.iv, out.approx = p.r.current(t, Year), true
-		if !p.bare {
-			out.iv = Interval{Start: date(t.Year()-2, 1, 1, t.Location()), End: date(t.Year()+3, 1, 1, t.Location()), Grain: Range}
-		}
-	default:
-		out.iv = p.r.current(t, u)
-	}
-	return out
-}
-
-func grainFloor(g Grain) Grain {
-	if g == Week {
-		return Day
-	}
-	return g
-}
-
 // inUnits reads "in two weeks", "in half an hour"; a length of work, not a time, in a sentence that looks back.
 func (p *parser) inUnits(i int) (node, int) {
 	j := i + 1
@@ -657,180 +469,4 @@ func (p *parser) inUnits(i int) (node, int) {
 	}
 	e = p.skip(e, "time")
 	return p.away(q, g, +1), e
-}
-
-// named reads seasons, quarters, decades, centuries, feast days and years.
-func (p *parser) named(i int) (n node, next int) {
-	j := p.skip(i, "the")
-	if p.has(j, cSeason) && !p.plural(j) {
-		s := p.toks[j].w.n
-		if y, e := p.yearAfter(j+1, false); e != 0 {
-			return node{kind: season, n: s, y: y, hasYear: true, abs: true}, e
-		}
-		if p.has(j+1, cPart|cUnit) && !p.is(j+1, "h") {
-			return node{}, 0
-		}
-		if j == i || p.led(i) {
-			return node{kind: season, n: s, latent: true}, j + 1
-		}
-	}
-	if q, e := p.quarter(j); e != 0 {
-		return q, e
-	}
-	if n, e := p.decade(j, j > i); e != 0 {
-		return n, e
-	}
-	if o, e := p.ordinal(j); e != 0 && o > 0 && o < 40 && p.is(e, "century") {
-		s := date((o-1)*100+1, 1, 1, p.ref.Location())
-		return node{kind: fixed, abs: true, iv: unit(s, Century)}, e + 1
-	}
-	if f, e := p.feastAt(j); e != 0 {
-		n := node{kind: feastDay, feast: f}
-		if y, g := p.yearAfter(e, false); g != 0 {
-			n.y, n.hasYear, n.abs = y, true, true
-			return n, g
-		}
-		return n, e
-	}
-	if y, e := p.year(i); e != 0 && p.rightClear(e) && !p.measured(e) {
-		bare := p.bare && i == 0 && e == len(p.toks)
-		if bare || p.led2(i) {
-			return node{kind: fields, y: y, hasYear: true, abs: true}, e
-		}
-	}
-	return node{}, 0
-}
-
-// led2 is led for years: a preposition or a position right before.
-func (p *parser) led2(i int) bool {
-	if p.isMark(i, '\'') {
-		return p.has(i-1, cPrep)
-	}
-	if p.isAny(i-1, "in", "since", "until", "till", "by", "before", "after", "from", "during", "of", "around", "about", "circa", "through",
-		"thru", "early", "mid", "late", "between", "year", "last", "to", "beginning", "end", "middle", "start", "spring", "approximately") {
-		if p.isAny(i-1, "about", "around", "approximately", "circa") && p.isNumber(i) && p.toks[i].num < 1500 {
-			return false
-		}
-		return !(p.isAny(i-1, "of", "about", "to", "from", "around", "last", "through") && !p.yearLike(i))
-	}
-	return p.isMark(i-1, '-') && p.isAny(i-2, "mid", "early", "late", "pre", "post")
-}
-
-// yearLike reports whether the figures at i stand like a year where the word before is weak evidence: four
-// figures between 1900 and 2100, not followed by a noun.
-func (p *parser) yearLike(i int) bool {
-	t := &p.toks[i]
-	if t.kind != aNumber || t.num < 1800 || t.num > 2100 {
-		return t.kind != aNumber
-	}
-	return i+1 >= len(p.toks) || p.toks[i+1].kind == aMark || p.toks[i+1].w != nil && p.toks[i+1].w.cls&(cPast|cPresent|cHave|cBe|cSubject|cPrep|cFunction) != 0
-}
-
-// measured reports whether a unit of measure or a counted noun follows the figures: "in 2000 ms", "by 1500 users".
-func (p *parser) measured(i int) bool {
-	if i >= len(p.toks) || p.toks[i].kind != aWord {
-		return p.isMark(i, '%') || p.isMark(i, '$') || p.isMark(i, '€')
-	}
-	w := p.text[p.toks[i].from:p.toks[i].to]
-	if p.toks[i].w != nil {
-		return p.toks[i].w.cls&(cUnit|cNumber) != 0
-	}
-	switch w {
-	case "ms", "us", "ns", "kb", "mb", "gb", "px", "km", "m", "cm", "mm", "kg", "g", "mg", "kcal", "rpm", "ft", "feet", "meters", "metres", "miles",
-		"people", "degrees", "K", "MB", "GB", "KB", "Hz", "MHz", "tokens", "chars", "bytes":
-		return true
-	}
-	// a plural noun right after the figures is what they count
-	n := len(w)
-	return n > 3 && w[n-1] == 's' && w[n-2] != 's' && w[n-2] != 'u' && w[n-2] != 'i' && w[0] >= 'a' && w[0] <= 'z'
-}
-
-// quarter reads "Q3 2024", "3rd quarter of 2018", "2018Q4", "18q4", "third quarter".
-func (p *parser) quarter(i int) (node, int) {
-	if p.isNumber(i) && (p.toks[i].digits == 4 || p.toks[i].digits == 2) && p.is(i+1, "q") && p.isNumber(i+2) && p.glued(i+2) {
-		if q := p.toks[i+2].num; q >= 1 && q <= 4 && p.toks[i+2].digits == 1 && p.rightClear(i+3) {
-			y := p.toks[i].num
-			if p.toks[i].digits == 2 {
-				y = p.shortYear(y)
-			}
-			return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, i + 3
-		}
-	}
-	q, j := 0, 0
-	if p.is(i, "q") && p.isNumber(i+1) && p.glued(i+1) && p.toks[i+1].digits == 1 {
-		q, j = p.toks[i+1].num, i+2
-		if !p.rightClear(j) && !p.isMark(j, '/') && !p.isMark(j, '-') {
-			return node{}, 0
-		}
-		if (p.isMark(j, '/') || p.isMark(j, '-') || p.isMark(j, '\'')) && p.isNumber(j+1) {
-			if y, e := p.year(j + 1); e != 0 {
-				return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, e
-			}
-		}
-	} else if o, e := p.ordinal(i); e != 0 && p.has(e, cQuarter) && p.toks[e].w.s != "q" && p.toks[e].w.s != "quarters" {
-		q, j = o, e+1
-	} else if p.has(i, cQuarter) && p.isAny(i, "quarter", "qtr") {
-		if n, e := p.cardinal(i + 1); e != 0 && n <= 4 && p.rightClear(e) && p.isNumber(i+1) {
-			q, j = n, e
-		}
-	}
-	if q < 1 || q > 4 {
-		return node{}, 0
-	}
-	if y, e := p.yearAfter(j, false); e != 0 {
-		return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, e
-	}
-	if !p.bare && !p.is(i, "q") { // the fourth quarter of a game
-		return node{}, 0
-	}
-	return node{kind: quarter, n: q}, j
-}
-
-// decade reads "the 90s", "the 1990s", "the nineties", "the '80s".
-func (p *parser) decade(i int, article bool) (node, int) {
-	j := i
-	if p.isMark(j, '\'') {
-		j++
-	}
-	y, e := 0, 0
-	switch {
-	case p.isNumber(j) && p.glued(j+1) && (p.toks0(j+1) == "s" || p.toks0(j+1) == "S") && p.toks[j].num%10 == 0:
-		e = j + 2
-		y = p.toks[j].num
-		if p.toks[j].digits == 2 {
-			if !article && j == i && !p.has(i-1, cPrep|cPosition) {
-				return node{}, 0
-			}
-			y = p.pastCentury(y)
-		} else if p.toks[j].digits != 4 {
-			return node{}, 0
-		}
-	case p.isNumber(j) && p.isMark(j+1, '\'') && p.toks0(j+2) == "s" && p.glued(j+2) && p.toks[j].num%10 == 0 && (p.toks[j].digits == 4 || p.toks[j].digits == 2 && article):
-		e = j + 3
-		y = p.toks[j].num
-		if y < 100 {
-			y = p.pastCentury(y)
-		}
-	case p.has(j, cDecade):
-		if !article {
-			return node{}, 0
-		}
-		y, e = p.pastCentury(p.toks[j].w.n), j+1
-	default:
-		return node{}, 0
-	}
-	iv := unit(date(y, 1, 1, p.ref.Location()), Decade)
-	if y%100 == 0 && p.toks[j].digits == 4 && y < 2000 { // the 1900s, the 1800s: the century
-		iv = unit(date(y, 1, 1, p.ref.Location()), Century)
-	}
-	return node{kind: fixed, abs: p.isNumber(j) && p.toks[j].digits == 4, iv: iv}, e
-}
-
-// pastCentury places a decade of two figures: the latest that has begun.
-func (p *parser) pastCentury(yy int) int {
-	y := p.ref.Year() - p.ref.Year()%100 + yy
-	if y > p.ref.Year() {
-		y -= 100
-	}
-	return y
 }

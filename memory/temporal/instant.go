@@ -28,7 +28,7 @@ func (r *Resolver) Instant(input string, ref time.Time) (Interval, error) {
 	// Plain words look back unless they say otherwise: what is remembered has happened.
 	buf := make([]token, 0, 16)
 	toks, _, han := tokenize(s, buf)
-	p := &parser{r: r, text: s, toks: toks, ref: ref, bare: true, dir: -1}
+	p := &parser{reader: reader{r: r, ref: ref, bare: true, dir: -1}, text: s, toks: toks, free: -1}
 	if pt, e := p.point(0); e == len(toks) && e > 0 {
 		if iv, ok := p.at(pt, ref, p.dir); ok {
 			return iv, nil

@@ -35,7 +35,7 @@ func (r *Resolver) Question(q string, ref time.Time) Question {
 	}
 	var buf [64]token
 	toks, _, _ := tokenize(q, buf[:])
-	p := &parser{r: r, text: q, toks: toks, ref: ref}
+	p := &parser{reader: reader{r: r, ref: ref}, text: q, toks: toks, free: -1}
 	p.askDuration(&out)
 	p.askOrder(&out)
 	if out.Window == nil {
