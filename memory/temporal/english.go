@@ -14,12 +14,12 @@ type parser struct {
 	free int // a number that may have a mark glued to its left: the second end of a range
 }
 
-// english finds the expressions of text by the English rules. han reports Chinese characters.
-func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool) {
+// english finds the expressions of text by the English rules.
+func (r *Resolver) english(text string, ref time.Time) (out []Mention) {
 	var buf [96]token
-	toks, trigger, han := tokenize(text, buf[:])
+	toks, trigger := tokenize(text, buf[:])
 	if !trigger && len(text) > shortText {
-		return nil, han
+		return nil
 	}
 	p := &parser{reader: reader{r: r, ref: ref}, text: text, toks: toks, free: -1}
 	p.bare = p.isBare()
@@ -43,7 +43,7 @@ func (r *Resolver) english(text string, ref time.Time) (out []Mention, han bool)
 		out = append(out, m)
 		i = next
 	}
-	return out, han
+	return out
 }
 
 // unpossessed is where the word at i ends without its 's.
@@ -58,6 +58,9 @@ func (p *parser) unpossessed(i int) int {
 	return end
 }
 
+// firstIdeograph is where Chinese, Japanese and Korean characters and marks begin in Unicode.
+const firstIdeograph = 0x2E80
+
 // shortText is the length in bytes up to which a text is read though no word of it is a sign of time:
 // "ten thirty", "on the first" are times only when they stand alone.
 const shortText = 24
@@ -66,6 +69,9 @@ const shortText = 24
 func (p *parser) isBare() bool {
 	for i := range p.toks {
 		t := &p.toks[i]
+		if t.kind == aMark && t.mark >= firstIdeograph {
+			return false
+		}
 		if t.kind != aWord || p.isNumber(i-1) && (p.suffix(i) || p.toks0(i) == "s" && p.glued(i)) {
 			continue
 		}

@@ -29,7 +29,11 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 	case p.isAny(i, "before") || p.isAny(i, "sometime", "sometimes", "anytime") && p.is(i+1, "before"):
 		if pt, e := p.led1(p.skip(i, "sometime", "sometimes", "anytime") + 1); e != 0 {
 			if iv, ok := p.at(pt, p.ref, p.dir); ok {
-				return p.made(Interval{OpenStart: true, End: iv.Start, Grain: iv.Grain}, pt), e, true
+				end := iv.Start
+				if pt.date.tail {
+					end = iv.End
+				}
+				return p.made(Interval{OpenStart: true, End: end, Grain: iv.Grain}, pt), e, true
 			}
 		}
 	case p.isAny(i, "after") || p.isAny(i, "sometime", "sometimes", "anytime") && p.isAny(i+1, "after", "since"):

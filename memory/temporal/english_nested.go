@@ -150,7 +150,7 @@ func (p *parser) position(i int) (node, int) {
 	if in.Grain < Week {
 		return node{}, 0
 	}
-	return node{kind: fixed, iv: p.third(in, pos), abs: p.absolute(k, e), approx: true}, e
+	return node{kind: fixed, iv: p.third(in, pos), abs: p.absolute(k, e), approx: true, tail: s == "end"}, e
 }
 
 // narrowed reads what follows a date and moves or narrows it: "Sunday from last week", "the 20th of next

@@ -142,6 +142,12 @@ func startWords(t time.Time, g Grain) string {
 // "around May 2022"; else as Format does. The words say no more than the interval does.
 func Describe(m Mention, ref time.Time) string {
 	i := m.Interval
+	if !i.OpenStart && !i.OpenEnd && len(m.Text) > 3 && strings.EqualFold(m.Text[:3], "by ") && !i.End.Before(ref) {
+		if midnight(i.End) {
+			return "by " + dayWords(days(i.End, -1))
+		}
+		return "by " + instant(i.End, Minute)
+	}
 	if m.Absolute || i.OpenStart || i.OpenEnd || i.IsZero() {
 		return about(m, Format(i))
 	}
@@ -174,7 +180,7 @@ func Describe(m Mention, ref time.Time) string {
 }
 
 func about(m Mention, s string) string {
-	if m.Approx {
+	if m.Approx && !m.OpenStart && !m.OpenEnd {
 		return "around " + s
 	}
 	return s

@@ -27,7 +27,7 @@ func (r *Resolver) Instant(input string, ref time.Time) (Interval, error) {
 	}
 	// Plain words look back unless they say otherwise: what is remembered has happened.
 	buf := make([]token, 0, 16)
-	toks, _, han := tokenize(s, buf)
+	toks, _ := tokenize(s, buf)
 	p := &parser{reader: reader{r: r, ref: ref, bare: true, dir: -1}, text: s, toks: toks, free: -1}
 	if pt, e := p.point(0); e == len(toks) && e > 0 {
 		if iv, ok := p.at(pt, ref, p.dir); ok {
@@ -42,8 +42,8 @@ func (r *Resolver) Instant(input string, ref time.Time) (Interval, error) {
 			break
 		}
 	}
-	if han {
-		if ms := r.chinese(s, ref); len(ms) == 1 && ms[0].To-ms[0].From >= len(s)-3 {
+	if scripts(s)&^latin != 0 {
+		if ms := r.Find(s, ref); len(ms) == 1 && ms[0].To-ms[0].From == len(s) {
 			return ms[0].Interval, nil
 		}
 	}

@@ -31,9 +31,9 @@ const (
 const maxWord = 24
 
 // tokenize splits text and looks its words up. trigger tells whether any token can be part of a time
-// expression at all; han whether there are Chinese characters. Runs of digits and runs of letters are
+// expression at all. Runs of digits and runs of letters are
 // tokens of their own even where no space parts them ("3pm", "16h00"); space tells.
-func tokenize(text string, buf []token) (toks []token, trigger, han bool) {
+func tokenize(text string, buf []token) (toks []token, trigger bool) {
 	toks = buf[:0]
 	space := true
 	for i := 0; i < len(text); {
@@ -58,16 +58,13 @@ func tokenize(text string, buf []token) (toks []token, trigger, han bool) {
 		case c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf:
 			if c >= utf8.RuneSelf {
 				r, n := utf8.DecodeRuneInString(text[i:])
-				if unicode.Is(unicode.Han, r) {
-					han = true
-				}
 				if !unicode.IsLetter(r) || unicode.Is(unicode.Han, r) {
 					if unicode.IsSpace(r) {
 						space = true
 						i += n
 						continue
 					}
-					if r == '’' || r == '–' || r == '—' || unicode.IsPunct(r) || unicode.Is(unicode.Han, r) {
+					if r == '’' || unicode.IsPunct(r) || unicode.Is(unicode.Han, r) {
 						m := r
 						switch r {
 						case '’', '‘':
@@ -104,7 +101,7 @@ func tokenize(text string, buf []token) (toks []token, trigger, han bool) {
 		}
 		space = false
 	}
-	return toks, trigger, han
+	return toks, trigger
 }
 
 // scanWord reads the word at i: letters, with apostrophes between letters. A closing 's is dropped for the

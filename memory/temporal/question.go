@@ -34,7 +34,7 @@ func (r *Resolver) Question(q string, ref time.Time) Question {
 		break
 	}
 	var buf [64]token
-	toks, _, _ := tokenize(q, buf[:])
+	toks, _ := tokenize(q, buf[:])
 	p := &parser{reader: reader{r: r, ref: ref}, text: q, toks: toks, free: -1}
 	p.askDuration(&out)
 	p.askOrder(&out)

@@ -29,6 +29,7 @@ type node struct {
 	latent     bool // a time only with a preposition before it or in a bare text
 	clockFixed bool // iv is an instant: no clock time may follow
 	part       part // "tonight": a part of the day comes with it
+	tail       bool // the end of a longer time: "before the end of May" is up to its last day
 }
 
 type nodeKind uint8

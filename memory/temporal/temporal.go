@@ -191,33 +191,3 @@ func (r *Resolver) Lengths(text string, ref time.Time) []Mention {
 	}
 	return out
 }
-
-// scan runs the rule sets of the scripts that occur in text.
-func (r *Resolver) scan(text string, ref time.Time) []Mention {
-	en, han := r.english(text, ref)
-	if !han {
-		return en
-	}
-	return merge(en, r.chinese(text, ref))
-}
-
-// merge joins two lists in text order; where two overlap the longer stays.
-func merge(a, b []Mention) []Mention {
-	var out []Mention
-	for len(a) > 0 || len(b) > 0 {
-		var m Mention
-		if len(b) == 0 || len(a) > 0 && a[0].From <= b[0].From {
-			m, a = a[0], a[1:]
-		} else {
-			m, b = b[0], b[1:]
-		}
-		if n := len(out); n > 0 && m.From < out[n-1].To {
-			if m.To-m.From > out[n-1].To-out[n-1].From {
-				out[n-1] = m
-			}
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
-}
