@@ -533,6 +533,7 @@ func (p *Preview) Encode() []byte {
 	w.num(1, uint64(p.Project))
 	w.int(2, p.Expires)
 	w.ids(3, p.IDs)
+	w.raw(4, p.Choice)
 	return w
 }
 
@@ -547,6 +548,8 @@ func DecodePreview(msg []byte) (*Preview, error) {
 			p.Expires = protowire.DecodeZigZag(v)
 		case 3:
 			err = addID(&p.IDs, b)
+		case 4:
+			p.Choice = append([]byte(nil), b...)
 		}
 		return err
 	})

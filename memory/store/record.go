@@ -152,6 +152,7 @@ type Preview struct {
 	Project Project
 	Expires int64 // Unix seconds
 	IDs     []graph.ID
+	Choice  []byte // the request as JSON, to see whether it would choose the same now
 }
 
 // Job is a queue entry's value.

@@ -1,0 +1,464 @@
+package memory
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	"github.com/oklog/ulid/v2"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/magma-mcp/magma-mcp/memory/embed"
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+	"github.com/magma-mcp/magma-mcp/memory/query"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+	"github.com/magma-mcp/magma-mcp/memory/temporal"
+	"github.com/magma-mcp/magma-mcp/memory/text"
+)
+
+// Options are the settings of a Bank. The zero value works: Pebble in the folder, no embedder, the real clock.
+type Options struct {
+	// KV is the store; nil opens Pebble in the folder with Pebble's options below.
+	KV     store.KV
+	Pebble store.PebbleOptions
+	// Embedder decides which embedder runs; nil is none, and words and graphs carry everything.
+	Embedder embed.Provider
+	// Expand gives related words for a question's words; nil is none.
+	Expand func(word string) []query.Related
+	// Now is the clock, NewID makes an id of a time in Unix milliseconds; nil are the real ones.
+	Now   func() time.Time
+	NewID func(ms int64) graph.ID
+	// Zone reads relative times of callers that name no zone; nil is the machine's.
+	Zone *time.Location
+	// Times are the conventions of the time model.
+	Times temporal.Options
+	// Tuning is the table of the query path; nil is query.Default.
+	Tuning *query.Tuning
+	// MaxContent bounds a memory's content in bytes; 0 is 1 MiB. More is refused, never cut.
+	MaxContent int
+	// QuestionTimeout bounds the embedding of a question; 0 is 250 ms.
+	QuestionTimeout time.Duration
+	// ResidentDocs is how many memories' indexes are kept in memory over all projects before the least
+	// recently asked project is dropped; 0 is 2,000,000 (about 500 bytes each).
+	ResidentDocs int
+	// Inspect looks at a content before it is stored: what it names goes into the warnings, and a content
+	// it returns is stored instead (masked); an error refuses the memory. nil stores everything.
+	Inspect func(content string) (replaced string, warnings []string, err error)
+	// DefaultProject is where a memory goes that names no project; "" is "default".
+	DefaultProject string
+	// Logger gets what happens, never a memory's text; nil discards.
+	Logger *slog.Logger
+}
+
+// Bank is the memory: one store, many projects. It implements Engine. Open makes one; Close ends it.
+type Bank struct {
+	kv    store.KV
+	o     Options
+	times *temporal.Resolver
+	fold  cases.Caser
+
+	write sync.Mutex // one writer at a time; held over Apply, not over the wait for the sync
+	// below: guarded by write
+	lastMS int64
+
+	mu       sync.RWMutex // guards the tables below
+	projects map[string]store.Project
+	names    map[store.Project]string
+	nextProj store.Project
+	models   map[uint32]string
+	shards   map[store.Project]*resident
+	clock    uint64
+
+	analysts  sync.Pool
+	watch     watchers
+	closed    atomic.Bool
+	running   sync.WaitGroup // calls under way
+	stop      context.CancelFunc
+	slow      sync.WaitGroup
+	idle      gate
+	lastError atomic.Value // string
+}
+
+// resident is a project's index, loaded once.
+type resident struct {
+	once  sync.Once
+	shard atomic.Pointer[index.Shard]
+	err   error // set by once
+	used  uint64
+}
+
+// Open opens or makes the store in dir. A store that another process owns is CodeLocked; one of a newer
+// format, CodeFormat, and untouched.
+func Open(dir string, o Options) (*Bank, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newIDs(rand.Reader)
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Tuning == nil {
+		t := query.Default()
+		o.Tuning = &t
+	}
+	if o.MaxContent == 0 {
+		o.MaxContent = 1 << 20
+	}
+	if o.QuestionTimeout == 0 {
+		o.QuestionTimeout = 250 * time.Millisecond
+	}
+	if o.ResidentDocs == 0 {
+		o.ResidentDocs = 2_000_000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.DefaultProject == "" {
+		o.DefaultProject = "default"
+	}
+	b := &Bank{o: o, kv: o.KV, times: temporal.New(o.Times), fold: cases.Fold(), projects: map[string]store.Project{}, names: map[store.Project]string{},
+		models: map[uint32]string{}, shards: map[store.Project]*resident{}}
+	b.analysts.New = func() any { return &analyst{words: text.New(), questions: query.NewAnalyst(b.times, o.Expand)} }
+	if b.kv == nil {
+		if o.Pebble.Logger == nil {
+			o.Pebble.Logger = o.Logger
+		}
+		fault := o.Pebble.OnFault
+		o.Pebble.OnFault = func(err error) {
+			b.lastError.Store(err.Error())
+			if fault != nil {
+				fault(err)
+			}
+		}
+		kv, err := store.OpenPebble(dir, o.Pebble)
+		if err != nil {
+			return nil, storageError("opening the store", err)
+		}
+		b.kv = kv
+	}
+	if err := b.load(); err != nil {
+		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	b.startSlow(ctx)
+	return b, nil
+}
+
+// load reads the format and the small tables.
+func (b *Bank) load() error {
+	v, err := b.kv.Get(store.SettingKey("format"))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return b.create()
+	case err != nil:
+		return err
+	}
+	n, err := strconv.Atoi(string(v))
+	if err != nil {
+		return fmt.Errorf("%w: format number", store.ErrCorrupt)
+	}
+	if n > store.Format {
+		return fmt.Errorf("%w: this store has format %d and this program knows up to %d; use the newer magma-mcp", store.ErrNewerFormat, n, store.Format)
+	}
+	lo, hi := store.ProjectsRange()
+	for row, err := range b.kv.Scan(lo, hi) {
+		if err != nil {
+			return err
+		}
+		p := store.ProjectOf(row.Key)
+		b.projects[string(row.Value)], b.names[p] = p, string(row.Value)
+		b.nextProj = max(b.nextProj, p)
+	}
+	lo, hi = store.ModelsRange()
+	for row, err := range b.kv.Scan(lo, hi) {
+		if err != nil {
+			return err
+		}
+		b.models[store.ModelOf(row.Key)] = string(row.Value)
+	}
+	return nil
+}
+
+func (b *Bank) create() error {
+	// A store that has rows but no format number is not ours.
+	for _, err := range b.kv.Scan(nil, nil) {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: there is data here that magma-mcp did not write", store.ErrCorrupt)
+	}
+	c, err := b.kv.Apply([]store.Op{{Kind: store.Set, Key: store.SettingKey("format"), Value: []byte(strconv.Itoa(store.Format))}})
+	if err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// Close ends the memory: it lets calls under way finish, stops the background work and closes the store.
+// A second Close does nothing.
+func (b *Bank) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
+	b.stop()
+	b.running.Wait()
+	b.slow.Wait()
+	b.watch.close()
+	return b.kv.Close()
+}
+
+// enter begins a call; the function it returns ends it.
+func (b *Bank) enter(ctx context.Context) (func(), error) {
+	if b.closed.Load() {
+		return nil, Errorf(CodeClosed, "the memory is closed; start magma-mcp again")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.running.Add(1)
+	if b.closed.Load() {
+		b.running.Done()
+		return nil, Errorf(CodeClosed, "the memory is closed; start magma-mcp again")
+	}
+	b.idle.begin()
+	return func() { b.idle.end(); b.running.Done() }, nil
+}
+
+// storageError turns an error of the store into one for the caller.
+func storageError(doing string, err error) error {
+	var e *Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, store.ErrLocked):
+		return Errorf(CodeLocked, "%s: another process has it: %w", doing, err)
+	case errors.Is(err, store.ErrNewerFormat):
+		return Errorf(CodeFormat, "%s: %w", doing, err)
+	case errors.Is(err, store.ErrClosed):
+		return Errorf(CodeClosed, "the memory is closed; start magma-mcp again: %w", err)
+	case errors.Is(err, store.ErrCorrupt):
+		return Errorf(CodeStorage, "%s: the store is damaged; run `magma-mcp check`, then `magma-mcp repair`: %w", doing, err)
+	}
+	return Errorf(CodeStorage, "%s: %w", doing, err)
+}
+
+// newIDs makes ULIDs of random tails from r.
+func newIDs(r io.Reader) func(int64) graph.ID {
+	var mu sync.Mutex
+	return func(ms int64) graph.ID {
+		mu.Lock()
+		defer mu.Unlock()
+		return graph.ID(ulid.MustNew(uint64(ms), r))
+	}
+}
+
+// NewIDs returns a source of ids for tests and for replaying: the same seed gives the same ids for the
+// same times.
+func NewIDs(seed uint64) func(int64) graph.ID {
+	var mu sync.Mutex
+	n := seed
+	return func(ms int64) graph.ID {
+		mu.Lock()
+		defer mu.Unlock()
+		var id ulid.ULID
+		_ = id.SetTime(uint64(ms))
+		n++
+		x := n * 0x9E3779B97F4A7C15 // a fixed odd multiplier spreads the counter over the tail
+		x ^= x >> 29
+		binary.BigEndian.PutUint64(id[8:], x*0xBF58476D1CE4E5B9)
+		return graph.ID(id)
+	}
+}
+
+// id makes the next id: later than every id this process made, so that id order is the order of writing.
+// The caller holds write.
+func (b *Bank) id(now time.Time) graph.ID {
+	ms := max(now.UnixMilli(), 0)
+	if ms <= b.lastMS {
+		ms = b.lastMS + 1
+	}
+	b.lastMS = ms
+	return b.o.NewID(ms)
+}
+
+// CanonicalProject is the name under which a project is kept: NFC, case folded, trimmed; 1 to 128 characters without
+// control characters. "" gives def. "*" is refused unless star.
+func CanonicalProject(name, def string, star bool) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" {
+		name = def
+	}
+	if name == "*" {
+		if star {
+			return name, nil
+		}
+		return "", Errorf(CodeInvalid, `project: "*" asks all projects, which only recall, why and when can; name one project`)
+	}
+	n := 0
+	for _, r := range name {
+		n++
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return "", Errorf(CodeInvalid, "project: the name has a control character; use letters, digits and signs")
+		}
+	}
+	if n > 128 {
+		return "", Errorf(CodeInvalid, "project: the name has %d characters; at most 128", n)
+	}
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(name))), nil
+}
+
+// project is the number of a named project; ok false where nothing was ever stored in it.
+func (b *Bank) project(name string) (store.Project, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	p, ok := b.projects[name]
+	return p, ok
+}
+
+func (b *Bank) projectName(p store.Project) string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.names[p]
+}
+
+// projectNames is every project, by name.
+func (b *Bank) projectNames() []string {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	out := make([]string, 0, len(b.projects))
+	for n := range b.projects {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// allowed reports whether a session may see a project.
+func (s *Session) allowed(project string) bool {
+	if s.Allowed == nil {
+		return true
+	}
+	for _, a := range s.Allowed {
+		if a == project || strings.HasSuffix(a, "/") && strings.HasPrefix(project, a) || a == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// asked is the projects that a question goes to.
+func (b *Bank) asked(name string, from *Session) (string, []store.Project, error) {
+	name, err := CanonicalProject(name, b.o.DefaultProject, true)
+	if err != nil {
+		return "", nil, err
+	}
+	if name != "*" {
+		if !from.allowed(name) {
+			return "", nil, Errorf(CodeRefused, "project: this token may not see that project")
+		}
+		if p, ok := b.project(name); ok {
+			return name, []store.Project{p}, nil
+		}
+		return name, nil, nil
+	}
+	var out []store.Project
+	for _, n := range b.projectNames() {
+		if from.allowed(n) {
+			p, _ := b.project(n)
+			out = append(out, p)
+		}
+	}
+	return name, out, nil
+}
+
+// shard is a project's index, loaded when first asked.
+func (b *Bank) shard(p store.Project) (*index.Shard, error) {
+	b.mu.Lock()
+	r, ok := b.shards[p]
+	if !ok {
+		r = &resident{}
+		b.shards[p] = r
+	}
+	b.clock++
+	r.used = b.clock
+	b.mu.Unlock()
+	r.once.Do(func() {
+		_, r.err = b.loadShard(p, r)
+	})
+	if r.err != nil {
+		b.mu.Lock()
+		if b.shards[p] == r {
+			delete(b.shards, p)
+		}
+		b.mu.Unlock()
+		return nil, r.err
+	}
+	b.evict(p)
+	return r.shard.Load(), nil
+}
+
+// loaded is a project's index if it is in memory.
+func (b *Bank) loaded(p store.Project) *index.Shard {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if r := b.shards[p]; r != nil {
+		return r.shard.Load()
+	}
+	return nil
+}
+
+// evict drops the least recently asked projects while more is resident than allowed. keep stays.
+func (b *Bank) evict(keep store.Project) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	total := 0
+	for _, r := range b.shards {
+		if s := r.shard.Load(); s != nil {
+			total += len(s.Docs)
+		}
+	}
+	for total > b.o.ResidentDocs {
+		var oldest store.Project
+		found := false
+		for p, r := range b.shards {
+			if p != keep && r.shard.Load() != nil && (!found || r.used < b.shards[oldest].used) {
+				oldest, found = p, true
+			}
+		}
+		if !found {
+			return
+		}
+		total -= len(b.shards[oldest].shard.Load().Docs)
+		delete(b.shards, oldest)
+	}
+}
+
+// loadShard reads a project's records' analyses into a new index. It runs with the writer's lock held, so
+// that no write falls between what is read and what is added later.
+func (b *Bank) loadShard(p store.Project, r *resident) (*index.Shard, error) {
+	b.write.Lock()
+	defer b.write.Unlock()
+	s, err := b.readShard(p)
+	if err == nil {
+		r.shard.Store(s) // before the lock is let go: the next write must find it
+	}
+	return s, err
+}

@@ -1,0 +1,13 @@
+// Package query answers: given a question, which memories of a project, in what order, and how did we get there?
+//
+// Run goes the way of the paper's Algorithm 1, in four steps:
+//
+//	question.go   what the words ask: intent, terms, names, a window of time (router in route.go)
+//	score.go      anchors: every memory that shares something with the question gets a score in [0, 1]
+//	walk.go       a best-first walk from the anchors over the four graphs, weighted by intent
+//	order.go      the final list, its reading order, and whether anything stored really answers
+//
+// The tables that say how much each signal and each graph counts are in tuning.go, with the measurement
+// behind each number. Nothing here reads the disk: contents arrive through Request.Text when a phrase has to
+// be checked. The same shard and the same request give the same result to the bit.
+package query

@@ -1,0 +1,200 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+)
+
+// Item is one memory of an answer.
+type Item struct {
+	Doc     uint32
+	Score   float64 // of [0, 1]: the best of the answer has the share of the question that it covers
+	Anchor  bool
+	Words   float64 // BM25 of its own words; Window of its neighbourhood
+	Window  float64
+	Near    float64
+	HasNear bool
+	Phrase  float64
+	InTime  bool
+	Via     []Via
+}
+
+// Via is one step of the path to an item.
+type Via struct {
+	Relation graph.Relation
+	From     uint32
+	Entity   uint32 // for Mentions
+}
+
+// Result is the memories found, best first.
+type Result struct {
+	Items     []Item
+	Found     int // how many were found at all, before Limit
+	Weights   [4]float64
+	Speakers  []uint32
+	Entities  []uint32
+	Confident bool
+	Coverage  float64
+	Anchors   []uint32
+	Walked    []Walked
+}
+
+// Walked is one node that the walk reached, for the trace.
+type Walked struct {
+	Doc, From uint32
+	Relation  graph.Relation
+	Score     float64
+	Depth     int
+}
+
+// depthOfList is how many candidates are looked at closely (phrases, diversity) beyond the limit.
+const depthOfList = 60
+
+// Run answers one request on one shard; the caller holds RLock.
+func Run(s *index.Shard, q *Request) Result {
+	r := &run{arrays: pool.Get().(*arrays), s: s, q: q, t: *q.Tuning, weights: q.Route.Weights}
+	defer pool.Put(r.arrays)
+	if q.Weights != nil {
+		r.weights = *q.Weights
+	}
+	r.reset(len(s.Docs))
+	r.names()
+	r.lexical()
+	r.combine()
+	for _, o := range r.cand {
+		r.topBase = max(r.topBase, r.base[o])
+	}
+	r.context()
+	k := max(depthOfList, q.Limit+20)
+	top := best(r.cand, r.final, k)
+	r.phrases(top)
+	anchors := best(top, r.final, min(r.t.Anchors, len(top)))
+	w := r.walk(anchors)
+	w.settle()
+	list := best(r.cand, r.final, k)
+	list = r.choose(list)
+	res := Result{Found: len(r.cand), Weights: r.weights, Speakers: r.speakers, Entities: r.entities, Anchors: slices.Clone(anchors)}
+	r.judge(&res, list)
+	scale := float64(0)
+	if len(list) > 0 && r.final[list[0]] > 0 {
+		scale = max(0.05, min(1, res.Coverage)) / float64(r.final[list[0]])
+	}
+	for _, o := range list[:min(q.Limit, len(list))] {
+		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed[o], Phrase: float64(r.phrase[o])}
+		if n, ok := r.near[o]; ok {
+			it.Near, it.HasNear = float64(n), true
+		}
+		it.Anchor = slices.Contains(anchors, o)
+		if !it.Anchor {
+			it.Via = w.path(o, anchors)
+		}
+		res.Items = append(res.Items, it)
+	}
+	if q.Trace {
+		for o, st := range w.reached {
+			res.Walked = append(res.Walked, Walked{o, st.from, st.relation, float64(st.score), st.depth})
+		}
+		slices.SortFunc(res.Walked, func(a, b Walked) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc)) })
+	}
+	return res
+}
+
+// path is the steps from an anchor to o, first step first.
+func (w *walker) path(o uint32, anchors []uint32) []Via {
+	var out []Via
+	for len(out) < 8 {
+		st, ok := w.reached[o]
+		if !ok {
+			break
+		}
+		out = append(out, Via{st.relation, st.from, st.entity})
+		if slices.Contains(anchors, st.from) || slices.ContainsFunc(out[:len(out)-1], func(v Via) bool { return v.From == st.from }) {
+			break
+		}
+		o = st.from
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// choose spreads the list where a question wants several pieces: what stands next to something chosen
+// gives way a little to what stands elsewhere.
+func (r *run) choose(list []uint32) []uint32 {
+	if r.t.Diversity == 0 || r.q.Route.Kind != Several || len(list) < 2 {
+		return list
+	}
+	top := r.final[list[0]]
+	cost := make(map[uint32]float32)
+	left := slices.Clone(list)
+	out := make([]uint32, 0, len(list))
+	for len(left) > 0 {
+		bi, bv := 0, float32(-1e9)
+		for i, o := range left[:min(len(left), depthOfList)] {
+			if v := r.final[o] - cost[o]; v > bv {
+				bi, bv = i, v
+			}
+		}
+		o := left[bi]
+		left = slices.Delete(left, bi, bi+1)
+		out = append(out, o)
+		for _, k := range []int{-2, -1, 1, 2} {
+			if n, ok := r.s.Neighbour(o, k); ok {
+				cost[n] += float32(r.t.Diversity * top)
+			}
+		}
+	}
+	return out
+}
+
+// judge decides whether anything stored really answers: how much of the question's informative words the
+// best memories and their neighbourhoods hold.
+func (r *run) judge(res *Result, list []uint32) {
+	for _, o := range list[:min(3, len(list))] {
+		res.Coverage = max(res.Coverage, r.coverage(o))
+	}
+	known := r.unknown == 0
+	res.Confident = known && len(list) > 0 && (res.Coverage >= float64(r.t.Cover) || r.total == 0 && (len(r.speakers)+len(r.entities) > 0 || r.q.Windowed))
+	if !res.Confident && known && len(r.q.Near) > 0 && r.q.Near[0].Sim >= r.t.CoverVector {
+		res.Confident = true
+	}
+}
+
+// coverage is the share of the question's informative words, names apart, weighted by rarity, that a
+// memory or its neighbourhood holds; a related word counts as much as it is alike.
+func (r *run) coverage(o uint32) float64 {
+	if r.total == 0 {
+		return 0
+	}
+	have := make([]float32, len(r.q.Terms))
+	for i, qt := range r.q.Terms {
+		of, sim := i, float32(1)
+		if qt.Of >= 0 {
+			of, sim = qt.Of, float32(qt.Weight*0.7)
+		}
+		if r.q.Terms[of].Name || have[of] >= sim {
+			continue
+		}
+		if p := r.s.Posting(qt.Hash); p != nil && r.holds(p, o) {
+			have[of] = sim
+		}
+	}
+	var sum float32
+	for i, h := range have {
+		sum += float32(h * r.idf[i])
+	}
+	return float64(sum / r.total)
+}
+
+func (r *run) holds(p *index.Posting, o uint32) bool {
+	for k := -2; k <= 2; k++ {
+		if x, ok := r.s.Neighbour(o, k); ok {
+			if _, ok := slices.BinarySearch(p.Docs, x); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,402 @@
+package query
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+)
+
+// arrays is the scratch space of one run: one number per memory for each signal.
+type arrays struct {
+	words, window, base, final, acc []float32
+	touched                         []uint32
+	cand                            []uint32
+	scratch                         index.Scratch
+}
+
+var pool = sync.Pool{New: func() any { return new(arrays) }}
+
+func (a *arrays) reset(n int) {
+	for _, p := range []*[]float32{&a.words, &a.window, &a.base, &a.final, &a.acc} {
+		if cap(*p) < n {
+			*p = make([]float32, n, n+n/4+64)
+			continue
+		}
+		*p = (*p)[:n]
+		clear(*p)
+	}
+	a.touched, a.cand = a.touched[:0], a.cand[:0]
+}
+
+// run is one question on one shard.
+type run struct {
+	*arrays
+	s        *index.Shard
+	q        *Request
+	t        Tuning
+	weights  [4]float64
+	speakers []uint32 // that the question names
+	entities []uint32 // that the question names, speakers apart
+	idf      []float32
+	total    float32 // of the question's own informative words
+	topWords float32
+	topWin   float32
+	topBase  float32
+	near     map[uint32]float32
+	phrase   map[uint32]float32
+	timed    map[uint32]bool
+	unknown  int // names in the question that this project does not know
+}
+
+// saturate is BM25's term frequency part; the products are rounded one by one (no fused multiply-add).
+func saturate(tf, k1, b, length, avg float32) float32 {
+	ratio := length / avg
+	return float32(tf*(k1+1)) / (tf + float32(k1*(1-b+float32(b*ratio))))
+}
+
+// lexical scores every memory by its own words and by its neighbourhood's.
+func (r *run) lexical() {
+	s := r.s
+	n := max(1, s.Live)
+	avg := max(1, float32(s.Words)/float32(n))
+	wavg := max(1, float32(s.WWords)/float32(n))
+	window := r.q.Graphs.Has(graph.Temporal) && r.t.Window > 0
+	r.idf = r.idf[:0]
+	for _, qt := range r.q.Terms {
+		p := s.Posting(qt.Hash)
+		weight := qt.Weight
+		if qt.Of >= 0 {
+			weight = float32(weight * r.t.Expand)
+		}
+		df := 0
+		if p != nil {
+			df = len(p.Docs)
+		}
+		idf := index.IDF(n, df)
+		r.idf = append(r.idf, idf)
+		if qt.Of < 0 && !qt.Name {
+			r.total += idf
+		}
+		if df == 0 || weight == 0 {
+			continue
+		}
+		w := float32(idf * weight)
+		for i, o := range p.Docs {
+			d := &s.Docs[o]
+			r.words[o] += float32(w * saturate(float32(p.Counts[i]), r.t.K1, r.t.B, float32(d.Len), avg))
+		}
+		if window {
+			r.spread(p, weight, n, wavg)
+		}
+	}
+}
+
+// spread counts a term over the neighbourhood of each memory (index.Kernel) and scores that as one text.
+func (r *run) spread(p *index.Posting, weight float32, n int, wavg float32) {
+	s := r.s
+	r.touched = r.touched[:0]
+	for i, o := range p.Docs {
+		tf := float32(p.Counts[i])
+		for k := 1 - len(index.Kernel); k < len(index.Kernel); k++ {
+			x, ok := s.Neighbour(o, k)
+			if !ok {
+				continue
+			}
+			if r.acc[x] == 0 {
+				r.touched = append(r.touched, x)
+			}
+			r.acc[x] += float32(index.Kernel[max(k, -k)] * tf)
+		}
+	}
+	w := float32(index.IDF(n, min(n, len(r.touched))) * weight)
+	for _, x := range r.touched {
+		r.window[x] += float32(w * saturate(r.acc[x], r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg))
+		r.acc[x] = 0
+	}
+}
+
+// names finds the speakers and entities that the question names.
+func (r *run) names() {
+	words := map[string]bool{}
+	for _, w := range strings.FieldsFunc(index.FoldName(r.q.Text), notWord) {
+		words[strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")] = true
+	}
+	r.s.Speakers(func(name string, docs []uint32) {
+		hit := false
+		for _, p := range strings.Fields(index.FoldName(name)) {
+			if len(p) > 1 && words[p] {
+				hit = true
+			}
+		}
+		if hit {
+			r.speakers = append(r.speakers, r.s.Docs[docs[0]].Speaker)
+		}
+	})
+	for _, k := range r.q.Names {
+		known := false
+		if _, e, ok := r.s.Entity(k); ok {
+			r.entities = append(r.entities, e)
+			known = true
+		}
+		for _, p := range strings.Fields(k) {
+			if r.s.Posting(index.HashTerm(r.q.Words.Stem(p))) != nil {
+				known = true
+			}
+		}
+		if !known {
+			r.unknown++
+		}
+	}
+}
+
+func notWord(c rune) bool {
+	return !(c == '\'' || c == '’' || c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c > 127)
+}
+
+// inWindow reports whether a memory lies in the question's window by when it happened or by a time its words name.
+func (r *run) inWindow(o uint32) bool {
+	d := &r.s.Docs[o]
+	if d.At < r.q.End && d.Until > r.q.Start {
+		return true
+	}
+	for _, t := range d.Times {
+		if t.Start < r.q.End && t.End > r.q.Start && !t.Duration {
+			return true
+		}
+	}
+	return false
+}
+
+// combine brings the signals onto one scale, [0, 1] before the bonuses.
+func (r *run) combine() {
+	s, t := r.s, &r.t
+	for _, o := range r.q.Near {
+		if r.near == nil {
+			r.near = make(map[uint32]float32, len(r.q.Near))
+		}
+		r.near[o.Doc] = o.Sim
+	}
+	for o := range s.Docs {
+		if r.words[o] == 0 && r.window[o] == 0 {
+			continue
+		}
+		r.topWords = max(r.topWords, r.words[o])
+		r.topWin = max(r.topWin, r.window[o])
+	}
+	one := len(r.speakers) == 1
+	windowed := r.q.Windowed && t.Time > 0
+	nearTop, nearLow := float32(0), float32(0)
+	if k := len(r.q.Near); k > 0 {
+		nearTop, nearLow = r.q.Near[0].Sim, r.q.Near[k-1].Sim
+	}
+	dated := float32(t.Dated * float32(r.weights[When]))
+	for i := range s.Docs {
+		o := uint32(i)
+		near, hasNear := r.near[o]
+		if r.words[o] == 0 && r.window[o] == 0 && !hasNear && !windowed {
+			continue
+		}
+		if !r.q.Filter.Pass(s, o) {
+			continue
+		}
+		var v float32
+		if r.topWords > 0 {
+			v += float32(t.Words * (r.words[o] / r.topWords))
+		}
+		if r.topWin > 0 {
+			v += float32(t.Window * (r.window[o] / r.topWin))
+		}
+		if hasNear && nearTop > nearLow {
+			v += float32(t.Vector * ((near - nearLow) / (nearTop - nearLow)))
+		}
+		if windowed && r.inWindow(o) {
+			v += t.Time
+			if r.timed == nil {
+				r.timed = map[uint32]bool{}
+			}
+			r.timed[o] = true
+		}
+		if v == 0 {
+			continue
+		}
+		d := &s.Docs[o]
+		bonus := float32(1)
+		if one && d.Speaker == r.speakers[0] {
+			bonus += t.Speaker
+		}
+		if r.q.Graphs.Has(graph.Entity) {
+			for _, e := range r.entities {
+				if slices.Contains(d.Entities, e) {
+					bonus += t.Named
+					break
+				}
+			}
+		}
+		if d.Flags&index.Dated != 0 {
+			bonus += dated
+		}
+		bonus += float32(t.Length * lnWords(d.Len))
+		r.base[o] = float32(v * bonus)
+		r.cand = append(r.cand, o)
+	}
+}
+
+// lnWords is ln(1 + n) to 1/64, for n up to 255: a table, so that it is the same everywhere.
+func lnWords(n uint32) float32 { return lnTable[min(n, uint32(len(lnTable)-1))] }
+
+// context adds what a session and a matching question before it say about a memory.
+func (r *run) context() {
+	s, t := r.s, &r.t
+	copy(r.final, r.base)
+	if !r.q.Graphs.Has(graph.Temporal) {
+		return
+	}
+	best := map[uint32][]float32{}
+	if t.Session > 0 {
+		for _, o := range r.cand {
+			k := s.Docs[o].Session
+			best[k] = insertTop(best[k], r.base[o], t.SessionTop)
+		}
+	}
+	for _, o := range r.cand {
+		d := &s.Docs[o]
+		if top := best[d.Session]; len(top) > 0 && s.SessionName(o) != "" {
+			var sum float32
+			for _, v := range top {
+				sum += v
+			}
+			r.final[o] += float32(t.Session * (sum / float32(t.SessionTop)))
+		}
+		if t.Reply > 0 {
+			if p, ok := s.Neighbour(o, -1); ok && s.Docs[p].Flags&index.Question != 0 && s.Docs[p].Speaker != d.Speaker {
+				r.final[o] += float32(t.Reply * r.base[p])
+			}
+		}
+	}
+}
+
+func insertTop(top []float32, v float32, n int) []float32 {
+	i := len(top)
+	for i > 0 && top[i-1] < v {
+		i--
+	}
+	if i >= n {
+		return top
+	}
+	top = slices.Insert(top, i, v)
+	return top[:min(n, len(top))]
+}
+
+// best is the k candidates with the highest score, best first, ties by ordinal.
+func best(cand []uint32, score []float32, k int) []uint32 {
+	less := func(a, b uint32) bool { // a ranks after b
+		if score[a] != score[b] {
+			return score[a] < score[b]
+		}
+		return a > b
+	}
+	heap := make([]uint32, 0, k)
+	down := func(i int) {
+		for {
+			c := 2*i + 1
+			if c >= len(heap) {
+				return
+			}
+			if c+1 < len(heap) && less(heap[c+1], heap[c]) {
+				c++
+			}
+			if !less(heap[c], heap[i]) {
+				return
+			}
+			heap[c], heap[i] = heap[i], heap[c]
+			i = c
+		}
+	}
+	for _, o := range cand {
+		if len(heap) < k {
+			heap = append(heap, o)
+			if len(heap) == k {
+				for i := k/2 - 1; i >= 0; i-- {
+					down(i)
+				}
+			}
+			continue
+		}
+		if less(heap[0], o) {
+			heap[0] = o
+			down(0)
+		}
+	}
+	slices.SortFunc(heap, func(a, b uint32) int {
+		if less(a, b) {
+			return 1
+		}
+		return -1
+	})
+	return heap
+}
+
+// phrases rewards the best candidates that hold the question's words next to one another.
+func (r *run) phrases(top []uint32) {
+	if r.t.Phrase == 0 || len(r.q.Phrases) == 0 || r.q.Content == nil {
+		return
+	}
+	var all float32
+	for _, p := range r.q.Phrases {
+		all += min(r.idf[p[0]], r.idf[p[1]])
+	}
+	if all == 0 {
+		return
+	}
+	pos := make([][]int, len(r.q.Terms))
+	for _, o := range top {
+		if r.words[o] == 0 {
+			continue
+		}
+		for i := range pos {
+			pos[i] = pos[i][:0]
+		}
+		for _, t := range r.q.Words.Tokens(r.q.Content(o)) {
+			for i := range r.q.Terms {
+				if r.q.Terms[i].Of < 0 && r.q.Terms[i].Stem == t.Term {
+					pos[i] = append(pos[i], t.Pos)
+				}
+			}
+		}
+		var hit float32
+		for _, p := range r.q.Phrases {
+			if adjacent(pos[p[0]], pos[p[1]]) {
+				hit += min(r.idf[p[0]], r.idf[p[1]])
+			}
+		}
+		if hit > 0 {
+			if r.phrase == nil {
+				r.phrase = map[uint32]float32{}
+			}
+			r.phrase[o] = hit / all
+			r.final[o] += float32(float32(r.t.Phrase*(hit/all)) * r.base[o])
+		}
+	}
+}
+
+func adjacent(a, b []int) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if d := y - x; d >= 1 && d <= 2 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var lnTable = func() (t [256]float32) {
+	for i := range t {
+		t[i] = float32(math.Round(math.Log1p(float64(i))*64) / 64)
+	}
+	return t
+}()

@@ -1,0 +1,69 @@
+package query
+
+import "github.com/magma-mcp/magma-mcp/memory/graph"
+
+// Tuning is the table of what counts how much. The zero value of a weight switches its signal off, which
+// is how the ablations of package eval are made; Default holds the values in use.
+type Tuning struct {
+	// BM25 of a memory's own words and of its neighbourhood's (index.Kernel), as shares of the anchor score.
+	K1, B         float32
+	WindowK1      float32
+	WindowB       float32
+	Words, Window float32
+	// Bonuses, each a share of the score they are added to.
+	Speaker    float32 // said by (or naming) the person the question names
+	Named      float32 // mentions an entity that the question names
+	Session    float32 // the mean of the session's three best
+	SessionTop int
+	Reply      float32 // follows a question that matches: the answer is in the reply
+	Length     float32 // times ln(1 + words): a greeting is seldom evidence
+	Time       float32 // lies in the question's window
+	Dated      float32 // holds a time mention, where the question asks for one
+	Phrase     float32 // holds the question's words next to one another
+	Vector     float32 // nearness in the vector space, a share beside Words and Window
+	VectorTop  int
+	Expand     float32 // weight of a related word against the word itself
+	// The walk.
+	Walk      float32 // what a step is worth beside an anchor's own score
+	Anchors   int
+	Beam      int
+	MaxDepth  int
+	MaxNodes  int
+	Gamma     float32
+	Drop      float32       // a step that scores below this share of the best anchor is not taken
+	Lambda1   float32       // structure
+	Lambda2   float32       // affinity to the question
+	Weights   [4][5]float32 // by Intent, then by graph.Graph
+	Similar   int           // neighbours per node in the semantic graph
+	Hub       int           // memories looked at per entity, nearest to the question first
+	Fixed     bool          // weights of General whatever the intent (ablation)
+	NoWalk    bool
+	Diversity float32 // taken off a memory next to one already chosen, where several pieces are asked for
+	// Confidence: the share of the question's informative words that the best memory and its neighbourhood
+	// hold, and the vector nearness that stands in for it.
+	Cover       float32
+	CoverVector float32
+}
+
+// Default is the table in use. Chosen on LoCoMo's conv-26, conv-30 and conv-41 alone; the README's figures
+// name the command that measures it.
+func Default() Tuning {
+	t := Tuning{
+		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6,
+		Speaker: 0.7, Named: 0.15, Session: 0.15, SessionTop: 3, Reply: 0.2, Length: 0.1,
+		Time: 0.5, Dated: 0.15, Phrase: 0.1, Vector: 0.5, VectorTop: 50, Expand: 0.3,
+		Walk: 0.3, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.15, Lambda1: 0.5, Lambda2: 0.5,
+		Similar: 6, Hub: 24, Diversity: 0.15,
+		Cover: 0.5, CoverVector: 0.6,
+	}
+	w := func(temporal, semantic, causal, entity float32) (r [5]float32) {
+		r[graph.Temporal], r[graph.Semantic], r[graph.Causal], r[graph.Entity] = temporal, semantic, causal, entity
+		return r
+	}
+	// The paper's ratios (appendix: causal 3-5, temporal 0.5-4, entity 2.5-6) brought into [0, 1].
+	t.Weights[General] = w(0.3, 0.4, 0.3, 0.3)
+	t.Weights[Why] = w(0.3, 0.3, 0.9, 0.2)
+	t.Weights[When] = w(0.5, 0.3, 0.2, 0.3)
+	t.Weights[Entity] = w(0.2, 0.4, 0.2, 0.8)
+	return t
+}

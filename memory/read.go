@@ -1,0 +1,571 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magma-mcp/magma-mcp/memory/extract"
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+	"github.com/magma-mcp/magma-mcp/memory/query"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+// one opens a single project for reading; s is nil where nothing was ever stored in it.
+func (b *Bank) one(ctx context.Context, project string, from *Session) (name string, p store.Project, s *index.Shard, done func(), err error) {
+	if done, err = b.enter(ctx); err != nil {
+		return "", 0, nil, func() {}, err
+	}
+	if name, err = CanonicalProject(project, b.o.DefaultProject, false); err != nil {
+		return name, 0, nil, done, err
+	}
+	if !from.allowed(name) {
+		return name, 0, nil, done, Errorf(CodeRefused, "project: this token may not see that project")
+	}
+	p, ok := b.project(name)
+	if !ok {
+		return name, 0, nil, done, nil
+	}
+	s, err = b.shard(p)
+	return name, p, s, done, storageError("reading the project", err)
+}
+
+// Projects lists what the store holds. Counting reads the keys of each project.
+func (b *Bank) Projects(ctx context.Context) ([]ProjectInfo, error) {
+	done, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := []ProjectInfo{}
+	for _, n := range b.projectNames() {
+		p, _ := b.project(n)
+		info := ProjectInfo{Project: n}
+		s, err := b.shard(p)
+		if err != nil {
+			return nil, storageError("listing projects", err)
+		}
+		s.RLock()
+		first, last := int64(1<<62), int64(-1<<62)
+		var lo, hi uint32
+		for o := range s.Docs {
+			d := &s.Docs[o]
+			if d.Flags&index.Dead != 0 {
+				continue
+			}
+			if d.PartOf < 0 {
+				info.Memories++
+			}
+			if d.At < first {
+				first, lo = d.At, uint32(o)
+			}
+			if d.At >= last {
+				last, hi = d.At, uint32(o)
+			}
+		}
+		if info.Memories > 0 {
+			for _, x := range []struct {
+				o  uint32
+				to *string
+			}{{lo, &info.First}, {hi, &info.Last}} {
+				if r, _, err := b.get(p, s.Docs[x.o].ID); err == nil {
+					*x.to = formatTime(r.At.Time())
+				}
+			}
+		}
+		s.RUnlock()
+		if info.Memories > 0 {
+			out = append(out, info)
+		}
+	}
+	return out, nil
+}
+
+// semanticSample is how many memories' neighbours are counted for stats; a larger project is sampled.
+const semanticSample = 2000
+
+// Stats counts what a project holds and what is owed to it.
+func (b *Bank) Stats(ctx context.Context, project string) (Stats, error) {
+	name, p, s, done, err := b.one(ctx, project, &Session{})
+	defer done()
+	st := Stats{Project: name}
+	if err != nil {
+		return st, err
+	}
+	if e, ok := b.lastError.Load().(string); ok {
+		st.LastError = e
+	}
+	b.slowStats(p, s != nil, &st)
+	if z, ok := b.kv.(store.Sizer); ok {
+		if st.BytesOnDisk, err = z.DiskBytes(); err != nil {
+			return st, storageError("measuring the store", err)
+		}
+	}
+	if s == nil {
+		return st, nil
+	}
+	lo, hi := store.TombstoneRange(p)
+	for _, err := range b.kv.Scan(lo, hi) {
+		if err != nil {
+			return st, storageError("counting", err)
+		}
+		st.Tombstones++
+	}
+	s.RLock()
+	defer s.RUnlock()
+	var sc index.Scratch
+	ranked := 0
+	stride := max(1, s.Live/semanticSample)
+	similar, sampled := 0, 0
+	for o := range s.Docs {
+		d := &s.Docs[o]
+		if d.Flags&index.Dead != 0 {
+			continue
+		}
+		if d.PartOf < 0 {
+			st.Memories++
+		} else {
+			st.Segments++
+		}
+		if d.Flags&index.Whole != 0 {
+			continue
+		}
+		if _, ok := s.Neighbour(uint32(o), 1); ok {
+			st.Edges.Temporal++
+		}
+		st.Edges.Entity += len(d.Entities)
+		st.Edges.Causal += len(s.Effects(uint32(o)))
+		for _, c := range d.Causes {
+			if c.Previous == 0 {
+				st.Edges.Causal++
+			} else if _, ok := s.Neighbour(uint32(o), -1); ok {
+				st.Edges.Causal++
+			}
+		}
+		if ranked%stride == 0 {
+			sampled++
+			similar += len(s.SimilarByWords(uint32(o), b.o.Tuning.Similar, &sc))
+		}
+		ranked++
+	}
+	if sampled > 0 {
+		st.Edges.Semantic = similar * ranked / sampled
+		st.SemanticEstimated = stride > 1
+	}
+	for e := range s.EntityCount() {
+		if len(s.EntityAt(uint32(e)).Docs) > 0 {
+			st.Entities++
+		}
+	}
+	s.Speakers(func(string, []uint32) { st.Entities++ })
+	for _, v := range s.Vectors {
+		st.Vectors += v.Len()
+	}
+	for i := range s.SessionCount() {
+		if n, docs := s.SessionAt(i); n != "" && len(docs) > 0 {
+			st.Episodes++
+		}
+	}
+	return st, nil
+}
+
+// Recent is the newest memories by the time of storing, newest first.
+func (b *Bank) Recent(ctx context.Context, project string, limit int) ([]Memory, error) {
+	_, p, s, done, err := b.one(ctx, project, &Session{})
+	defer done()
+	out := []Memory{}
+	if err != nil || s == nil {
+		return out, err
+	}
+	if limit, err = clampLimit(limit, 20); err != nil {
+		return out, err
+	}
+	s.RLock()
+	defer s.RUnlock()
+	for o := len(s.Docs) - 1; o >= 0 && len(out) < limit; o-- {
+		d := &s.Docs[o]
+		if d.Flags&index.Dead != 0 || d.PartOf >= 0 {
+			continue
+		}
+		m, ok, err := b.whole(p, s, d.ID)
+		if err != nil {
+			return out, storageError("reading", err)
+		}
+		if ok {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// whole is a memory with its full content.
+func (b *Bank) whole(p store.Project, s *index.Shard, id graph.ID) (Memory, bool, error) {
+	r, st, err := b.get(p, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return Memory{}, false, nil
+	}
+	if err != nil {
+		return Memory{}, false, err
+	}
+	m := b.show(p, s, r, st)
+	if m.Content, err = b.content(p, r); err != nil {
+		return m, false, err
+	}
+	m.Pending = b.pendingOf(p, id)
+	return m, true, nil
+}
+
+// Get is one memory whole.
+func (b *Bank) Get(ctx context.Context, project, id string) (Memory, error) {
+	_, p, s, done, err := b.one(ctx, project, &Session{})
+	defer done()
+	if err != nil {
+		return Memory{}, err
+	}
+	if s == nil {
+		return Memory{}, Errorf(CodeNotFound, "id: nothing is stored in that project")
+	}
+	x, err := b.resolve(p, id)
+	if err != nil {
+		return Memory{}, storageError("reading", err)
+	}
+	s.RLock()
+	defer s.RUnlock()
+	m, ok, err := b.whole(p, s, x)
+	if err != nil {
+		return m, storageError("reading", err)
+	}
+	if !ok {
+		return m, Errorf(CodeNotFound, "id: %s was forgotten", id)
+	}
+	return m, nil
+}
+
+// Timeline is what happened in a span, in order: each memory at its own time and at each time its words name.
+func (b *Bank) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) {
+	name, p, s, done, err := b.one(ctx, q.Project, &q.From)
+	defer done()
+	out := Timeline{Project: name, Entries: []TimelineEntry{}}
+	if err != nil || s == nil {
+		return out, err
+	}
+	zone, err := b.zone(&q.From)
+	if err != nil {
+		return out, err
+	}
+	ref := b.o.Now().In(zone)
+	since, err := b.bound("since", q.Since, ref, false)
+	if err != nil {
+		return out, err
+	}
+	until, err := b.bound("until", q.Until, ref, true)
+	if err != nil {
+		return out, err
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 200
+	}
+	w := &Window{Text: strings.TrimSpace(q.Since + " - " + q.Until)}
+	lo, hi := int64(-1<<62), int64(1<<62)
+	if since != nil {
+		lo, w.Start = since.Sec, rfc(since.Time())
+	}
+	if until != nil {
+		hi, w.End = until.Sec, rfc(until.Time())
+	}
+	if since != nil || until != nil {
+		out.Window = w
+	}
+	s.RLock()
+	defer s.RUnlock()
+	type at struct {
+		o     uint32
+		start int64
+		time  int // index into the analysis's times, -1 for the memory's own
+	}
+	var all []at
+	for o := range s.Docs {
+		d := &s.Docs[o]
+		if d.Flags&(index.Dead|index.Whole|index.Superseded) != 0 {
+			continue
+		}
+		if d.At < hi && d.Until > lo {
+			all = append(all, at{uint32(o), d.At, -1})
+		}
+		for _, t := range d.Times {
+			if !t.Duration && t.Start < hi && t.End > lo && t.Start > -1<<61 {
+				all = append(all, at{uint32(o), t.Start, int(t.Index)})
+			}
+		}
+	}
+	slices.SortFunc(all, func(x, y at) int {
+		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.time, y.time), cmp.Compare(x.o, y.o))
+	})
+	out.Omitted = max(0, len(all)-limit)
+	cache := map[uint32]*store.Record{}
+	for _, x := range all[:min(limit, len(all))] {
+		r := b.record(p, s, x.o, cache)
+		if r == nil {
+			continue
+		}
+		e := TimelineEntry{Memory: r.ID.String(), Ref: r.Ref(), Speaker: r.Speaker, Source: r.Source, Content: r.Content}
+		if x.time < 0 {
+			a := occurredAnswer(&found{record: r})
+			e.Start, e.End, e.Grain = a.Start, a.End, a.Grain
+			if r.Until == nil {
+				e.Start = rfc(r.At.Time())
+			}
+		} else if a := b.analysisOf(p, r); x.time < len(a.Times) {
+			t := &a.Times[x.time]
+			sp := span(slice(r.Content, t.From, t.To), interval(t))
+			e.Start, e.End, e.Grain, e.Expression = sp.Start, sp.End, sp.Grain, sp.Text
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	return out, nil
+}
+
+// entityNumber finds the entity that a name or an id (as Entities prints it) means.
+func (b *Bank) entityNumber(s *index.Shard, name string) (uint32, bool) {
+	if e, ok := s.EntityByID(name); ok {
+		return e, true
+	}
+	_, e, ok := s.Entity(index.FoldName(name))
+	if !ok {
+		_, e, ok = s.Entity(index.FoldName(extract.Key(name)))
+	}
+	return e, ok
+}
+
+// Entities lists a project's entities, most mentioned first.
+func (b *Bank) Entities(ctx context.Context, project string) ([]EntityInfo, error) {
+	_, p, s, done, err := b.one(ctx, project, &Session{})
+	defer done()
+	out := []EntityInfo{}
+	if err != nil || s == nil {
+		return out, err
+	}
+	s.RLock()
+	defer s.RUnlock()
+	for e := range s.EntityCount() {
+		if len(s.EntityAt(uint32(e)).Docs) > 0 {
+			out = append(out, b.entityInfo(p, s, uint32(e), false))
+		}
+	}
+	slices.SortStableFunc(out, func(x, y EntityInfo) int {
+		return cmp.Or(cmp.Compare(y.Mentions, x.Mentions), cmp.Compare(x.Name, y.Name))
+	})
+	return out, nil
+}
+
+// Entity is every namesake of a name.
+func (b *Bank) Entity(ctx context.Context, project, name string) ([]EntityInfo, error) {
+	_, p, s, done, err := b.one(ctx, project, &Session{})
+	defer done()
+	out := []EntityInfo{}
+	if err != nil || s == nil {
+		return out, err
+	}
+	s.RLock()
+	defer s.RUnlock()
+	if e, ok := b.entityNumber(s, name); ok {
+		info := b.entityInfo(p, s, e, true)
+		b.showFacts(p, s, e, &info)
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// entityMemories is how many of an entity's memories its page shows, newest first.
+const entityMemories = 20
+
+func (b *Bank) entityInfo(p store.Project, s *index.Shard, e uint32, full bool) EntityInfo {
+	row := s.EntityAt(e)
+	info := EntityInfo{ID: s.EntityID(e), Name: row.Name, Type: row.Type, Mentions: len(row.Docs)}
+	if info.Name == "" {
+		info.Name = row.Key
+		if r, _, err := b.get(p, s.Docs[row.Docs[0]].ID); err == nil {
+			for _, m := range b.analysisOf(p, r).Mentions {
+				if m.Key == row.Key && int(m.To) <= len(r.Content) {
+					info.Name = r.Content[m.From:m.To]
+					break
+				}
+			}
+		}
+	}
+	first, last := row.Docs[0], row.Docs[0]
+	for _, o := range row.Docs {
+		if s.Docs[o].At < s.Docs[first].At {
+			first = o
+		}
+		if s.Docs[o].At >= s.Docs[last].At {
+			last = o
+		}
+	}
+	info.First = formatTime(time.Unix(s.Docs[first].At, 0).UTC())
+	info.Last = formatTime(time.Unix(s.Docs[last].At, 0).UTC())
+	if full {
+		docs := slices.Clone(row.Docs)
+		slices.Reverse(docs)
+		for _, o := range docs[:min(entityMemories, len(docs))] {
+			if m, ok, err := b.whole(p, s, s.Docs[o].ID); err == nil && ok {
+				info.Memories = append(info.Memories, m)
+			}
+		}
+	}
+	return info
+}
+
+// Graph is the nodes and edges around a memory or an entity.
+func (b *Bank) Graph(ctx context.Context, q GraphQuery) (Graph, error) {
+	name, p, s, done, err := b.one(ctx, q.Project, &q.From)
+	defer done()
+	out := Graph{Project: name, Nodes: []GraphNode{}, Edges: []GraphEdge{}}
+	if err != nil || s == nil {
+		return out, err
+	}
+	depth := min(max(q.Depth, 1), 4)
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	s.RLock()
+	defer s.RUnlock()
+	var start []uint32
+	switch {
+	case q.Around == "":
+		for o := len(s.Docs) - 1; o >= 0 && len(start) < min(20, limit); o-- {
+			if s.Docs[o].Flags&(index.Dead|index.Whole) == 0 {
+				start = append(start, uint32(o))
+			}
+		}
+	default:
+		if id, err := b.resolve(p, q.Around); err == nil {
+			if o, ok := s.Find(id); ok {
+				start = append(start, o)
+			}
+		}
+		if len(start) == 0 {
+			e, ok := b.entityNumber(s, q.Around)
+			if !ok {
+				return out, Errorf(CodeNotFound, "around: %q is no id, ref or entity of this project", q.Around)
+			}
+			docs := s.EntityAt(e).Docs
+			start = append(start, docs[max(0, len(docs)-20):]...)
+		}
+	}
+	g := &grapher{b: b, p: p, s: s, out: &out, nodes: map[string]bool{}, limit: limit}
+	g.expand(start, depth)
+	return out, nil
+}
+
+type grapher struct {
+	b     *Bank
+	p     store.Project
+	s     *index.Shard
+	out   *Graph
+	nodes map[string]bool
+	limit int
+}
+
+func (g *grapher) event(o uint32) (string, bool) {
+	id := g.s.Docs[o].ID.String()
+	if g.nodes[id] {
+		return id, true
+	}
+	if len(g.nodes) >= g.limit {
+		g.out.Omitted++
+		return id, false
+	}
+	r, _, err := g.b.get(g.p, g.s.Docs[o].ID)
+	if err != nil {
+		return id, false
+	}
+	g.nodes[id] = true
+	g.out.Nodes = append(g.out.Nodes, GraphNode{ID: id, Ref: r.Ref(), Type: "event", Label: firstWords(r.Content, 80), Date: formatTime(r.At.Time())})
+	return id, true
+}
+
+func (g *grapher) expand(frontier []uint32, depth int) {
+	var sc index.Scratch
+	seen := map[uint32]bool{}
+	for _, o := range frontier {
+		seen[o] = true
+	}
+	have := map[GraphEdge]bool{}
+	for ; depth >= 0 && len(frontier) > 0; depth-- {
+		var next []uint32
+		for _, o := range frontier {
+			from, ok := g.event(o)
+			if !ok || depth == 0 {
+				continue
+			}
+			edge := func(v uint32, e GraphEdge) {
+				to, ok := g.event(v)
+				if !ok {
+					return
+				}
+				e.From, e.To = from, to
+				if e.Relation == graph.CausedBy.String() || e.Relation == graph.Previous.String() || e.Relation == graph.Similar.String() && to < from {
+					e.From, e.To = to, from
+					if e.Relation == graph.CausedBy.String() {
+						e.Relation = graph.Causes.String()
+					} else if e.Relation == graph.Previous.String() {
+						e.Relation = graph.Next.String()
+					}
+				}
+				key := e
+				key.Confidence = 0
+				if !have[key] {
+					have[key] = true
+					g.out.Edges = append(g.out.Edges, e)
+				}
+				if !seen[v] {
+					seen[v] = true
+					next = append(next, v)
+				}
+			}
+			if v, ok := g.s.Neighbour(o, 1); ok {
+				edge(v, GraphEdge{Graph: graph.Temporal.String(), Relation: graph.Next.String(), Confidence: 1})
+			}
+			if v, ok := g.s.Neighbour(o, -1); ok {
+				edge(v, GraphEdge{Graph: graph.Temporal.String(), Relation: graph.Previous.String(), Confidence: 1})
+			}
+			query.CausalEdges(g.s, o, func(v uint32, e index.Edge, effect bool) {
+				rel := graph.CausedBy
+				if effect {
+					rel = graph.Causes
+				}
+				evidence := e.Quote
+				if evidence == "" && e.Origin == graph.Inferred {
+					if r, _, err := g.b.get(g.p, g.s.Docs[e.Holder].ID); err == nil {
+						evidence = slice(r.Content, e.From, e.At)
+					}
+				}
+				edge(v, GraphEdge{Graph: graph.Causal.String(), Relation: rel.String(), Origin: e.Origin.String(), Confidence: round4(float64(e.Confidence)), Evidence: evidence})
+			})
+			for _, x := range g.s.SimilarByWords(o, g.b.o.Tuning.Similar, &sc) {
+				edge(x.Doc, GraphEdge{Graph: graph.Semantic.String(), Relation: graph.Similar.String(), Confidence: round4(float64(x.Sim))})
+			}
+			for _, e := range g.s.Docs[o].Entities {
+				id := "entity:" + g.s.EntityID(e)
+				if !g.nodes[id] {
+					if len(g.nodes) >= g.limit {
+						g.out.Omitted++
+						continue
+					}
+					g.nodes[id] = true
+					info := g.b.entityInfo(g.p, g.s, e, false)
+					g.out.Nodes = append(g.out.Nodes, GraphNode{ID: id, Type: "entity", Label: info.Name})
+				}
+				g.out.Edges = append(g.out.Edges, GraphEdge{From: from, To: id, Graph: graph.Entity.String(), Relation: graph.Mentions.String(), Confidence: 1})
+			}
+		}
+		frontier = next
+	}
+}

@@ -1,0 +1,324 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+	"github.com/magma-mcp/magma-mcp/memory/query"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+const (
+	defaultDepth = 3
+	maxDepth     = 8
+	maxChains    = 10
+)
+
+// Why finds the causes of something: of the memory with an id, or of what a question asks about.
+func (b *Bank) Why(ctx context.Context, q WhyQuestion) (WhyAnswer, error) {
+	done, err := b.enter(ctx)
+	if err != nil {
+		return WhyAnswer{}, err
+	}
+	defer done()
+	q.Query, q.ID = strings.TrimSpace(q.Query), strings.TrimSpace(q.ID)
+	if q.Query == "" && q.ID == "" {
+		return WhyAnswer{}, Errorf(CodeInvalid, "query: give a query or the id of a memory")
+	}
+	if q.Limit, err = clampLimit(q.Limit, defaultLimit); err != nil {
+		return WhyAnswer{}, err
+	}
+	if q.MaxTokens, err = clampTokens(q.MaxTokens); err != nil {
+		return WhyAnswer{}, err
+	}
+	if q.Depth == 0 {
+		q.Depth = defaultDepth
+	}
+	q.Depth = min(max(q.Depth, 1), maxDepth)
+	in, err := b.inquire(ctx, q.Project, q.Query, Filter{}, q.Relations, false, &q.From)
+	if err != nil {
+		return WhyAnswer{}, err
+	}
+	defer b.analysts.Put(in.analyst)
+	var w [4]float64
+	w[query.Why] = 1
+	in.request.Weights = &w
+	out := WhyAnswer{Project: in.project, Chains: []Chain{}, Memories: []Memory{}, Degraded: in.degraded}
+	var rec Recollection
+	var list []found
+	var effects []effect
+	if q.ID != "" {
+		if effects, list, err = b.effectByID(in, q.ID); err != nil {
+			return out, storageError("reading the memory", err)
+		}
+	} else {
+		if list, err = b.search(in, q.Limit, &rec); err != nil {
+			return out, storageError("looking for causes", err)
+		}
+		effects = likelyEffects(list, rec.Confident)
+	}
+	cw := &causeWalk{b: b, in: in, depth: q.Depth, seen: map[graph.ID]bool{}}
+	if in.request.Graphs.Has(graph.Causal) {
+		for _, e := range effects {
+			if err := cw.from(e); err != nil {
+				return out, storageError("looking for causes", err)
+			}
+		}
+	}
+	out.Chains = append(out.Chains, cw.chains...)
+	out.Found = len(out.Chains) > 0
+	list = cw.order(list, q.Limit)
+	b.fitWhy(&out, in, list, q.MaxTokens)
+	return out, nil
+}
+
+// effect is a memory whose causes are asked for.
+type effect struct {
+	p     store.Project
+	shard *index.Shard
+	doc   uint32
+	id    graph.ID
+	given bool // by id: any cause of it counts
+	place int
+}
+
+func (b *Bank) effectByID(in *inquiry, s string) ([]effect, []found, error) {
+	var last error
+	for _, p := range in.projects {
+		id, err := b.resolve(p, s)
+		if err != nil {
+			last = err
+			continue
+		}
+		sh, err := b.shard(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		sh.RLock()
+		defer sh.RUnlock()
+		o, ok := sh.Find(id)
+		if !ok {
+			last = Errorf(CodeNotFound, "id: %s was forgotten", s)
+			continue
+		}
+		list, err := b.collect(p, sh, []query.Item{{Doc: o, Score: 1, Anchor: true}}, map[uint32]*store.Record{})
+		return []effect{{p: p, shard: sh, doc: o, id: id, given: true}}, list, err
+	}
+	if last == nil {
+		last = Errorf(CodeNotFound, "id: nothing is stored in project %s", in.project)
+	}
+	return nil, nil, last
+}
+
+// effectsLookedAt is how many of the best memories may be what a question asks about. A cause found further
+// down is a cause of something else.
+const effectsLookedAt = 5
+
+// likelyEffects are the memories that a question may be about: the best, and those nearly as good.
+func likelyEffects(list []found, confident bool) []effect {
+	if !confident || len(list) == 0 {
+		return nil
+	}
+	best := list[0].item.Score
+	var out []effect
+	for i := range list[:min(effectsLookedAt, len(list))] {
+		f := &list[i]
+		if f.item.Score >= 0.6*best {
+			out = append(out, effect{p: f.shard.Project, shard: f.shard, doc: f.item.Doc, id: f.record.ID, place: i})
+		}
+	}
+	return out
+}
+
+// causeWalk collects chains of causes.
+type causeWalk struct {
+	b      *Bank
+	in     *inquiry
+	depth  int
+	chains []Chain
+	causes []found // memories that are causes, nearest first, with the id of their effect in via
+	seen   map[graph.ID]bool
+}
+
+// from adds the chains that end in e.
+func (c *causeWalk) from(e effect) error {
+	e.shard.RLock()
+	defer e.shard.RUnlock()
+	own, err := c.inside(e)
+	if err != nil {
+		return err
+	}
+	var tails [][]ChainStep
+	if own != nil {
+		tails = append(tails, []ChainStep{*own})
+	}
+	return c.climb(e.p, e.shard, e.doc, tails, map[uint32]bool{e.doc: true}, c.depth, nil)
+}
+
+// inside is the cause that a memory states of itself: "we moved because the rent rose". For a question its
+// effect has to share a word with what is asked, or the cause be the only one told.
+func (c *causeWalk) inside(e effect) (*ChainStep, error) {
+	r, _, err := c.b.get(e.p, e.id)
+	if err != nil {
+		return nil, err
+	}
+	var bestStep *ChainStep
+	bestHit := -1
+	for _, x := range e.shard.Docs[e.doc].Causes {
+		if x.Previous != 0 || int(x.To) > len(r.Content) || x.From >= x.To {
+			continue
+		}
+		hit := 0
+		if !e.given {
+			hit = c.shared(slice(r.Content, x.EffectFrom, x.EffectTo))
+			if hit == 0 && e.place > 0 {
+				continue
+			}
+		}
+		if hit > bestHit {
+			id := e.id.String()
+			bestHit = hit
+			bestStep = &ChainStep{Cause: id, Effect: id, Origin: graph.Inferred.String(), Confidence: x.Confidence, Evidence: strings.TrimSpace(r.Content[x.From:x.To]), EvidenceMemory: id}
+		}
+	}
+	return bestStep, nil
+}
+
+func slice(s string, from, to uint32) string {
+	if int(to) > len(s) || from > to {
+		return ""
+	}
+	return s[from:to]
+}
+
+// shared counts the question's words that a text holds.
+func (c *causeWalk) shared(s string) int {
+	n := 0
+	for _, t := range c.in.analyst.words.Tokens(s) {
+		if t.Stop {
+			continue
+		}
+		for i := range c.in.question.Terms {
+			if q := &c.in.question.Terms[i]; q.Of < 0 && !q.Name && q.Stem == t.Term {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// climb goes from an effect to its causes; tail is the steps from there on to what was asked.
+func (c *causeWalk) climb(p store.Project, s *index.Shard, o uint32, starts [][]ChainStep, path map[uint32]bool, depth int, tail []ChainStep) error {
+	grew := false
+	if depth > 0 {
+		var edges []index.Edge
+		query.CausalEdges(s, o, func(v uint32, e index.Edge, effect bool) {
+			if !effect && !path[v] && s.Docs[v].Flags&index.Dead == 0 {
+				e.To = v
+				edges = append(edges, e)
+			}
+		})
+		for _, e := range edges {
+			if len(c.chains) >= maxChains {
+				return nil
+			}
+			step, err := c.step(p, s, e, o)
+			if err != nil || step == nil {
+				return err
+			}
+			grew = true
+			path[e.To] = true
+			if err := c.climb(p, s, e.To, nil, path, depth-1, append([]ChainStep{*step}, tail...)); err != nil {
+				return err
+			}
+			delete(path, e.To)
+		}
+	}
+	for _, st := range starts {
+		if len(c.chains) < maxChains {
+			c.chains = append(c.chains, Chain{Steps: append(slices.Clone(st), tail...)})
+		}
+	}
+	if !grew && len(tail) > 0 && len(c.chains) < maxChains {
+		steps := tail
+		if own, err := c.inside(effect{p: p, shard: s, doc: o, id: s.Docs[o].ID, given: true}); err == nil && own != nil {
+			steps = append([]ChainStep{*own}, tail...)
+		}
+		c.chains = append(c.chains, Chain{Steps: steps})
+	}
+	return nil
+}
+
+// step is one edge from e.To to the effect o, with its evidence.
+func (c *causeWalk) step(p store.Project, s *index.Shard, e index.Edge, o uint32) (*ChainStep, error) {
+	cause := s.Docs[e.To].ID
+	list, err := c.b.collect(p, s, []query.Item{{Doc: e.To, Score: float64(e.Confidence)}}, map[uint32]*store.Record{})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if !c.seen[cause] {
+		c.seen[cause] = true
+		list[0].memory.Via = []Step{{Relation: graph.CausedBy.String(), From: s.Docs[o].ID.String()}}
+		c.causes = append(c.causes, list[0])
+	}
+	holder := s.Docs[e.Holder].ID
+	evidence := e.Quote
+	if evidence == "" && e.Origin == graph.Inferred {
+		if r, _, err := c.b.get(p, holder); err == nil {
+			evidence = strings.TrimSpace(slice(r.Content, e.From, e.At))
+		}
+	}
+	if e.Origin == graph.Stated {
+		evidence = "stated when it was stored (because_of)"
+	}
+	return &ChainStep{Cause: cause.String(), Effect: s.Docs[o].ID.String(), Origin: e.Origin.String(), Confidence: round4(float64(e.Confidence)),
+		Evidence: evidence, EvidenceMemory: holder.String()}, nil
+}
+
+// order is the list of memories with the causes found put behind their effects, at most limit.
+func (c *causeWalk) order(list []found, limit int) []found {
+	have := map[graph.ID]bool{}
+	for _, f := range list {
+		have[f.record.ID] = true
+	}
+	var out []found
+	for _, f := range list {
+		out = append(out, f)
+		for _, x := range c.causes {
+			if !have[x.record.ID] && len(x.memory.Via) > 0 && x.memory.Via[0].From == f.record.ID.String() {
+				out = append(out, x)
+				have[x.record.ID] = true
+			}
+		}
+	}
+	for _, x := range c.causes {
+		if !have[x.record.ID] {
+			out = slices.Insert(out, min(1, len(out)), x)
+			have[x.record.ID] = true
+		}
+	}
+	return out[:min(limit, len(out))]
+}
+
+func (b *Bank) fitWhy(out *WhyAnswer, in *inquiry, list []found, budget int) {
+	var head strings.Builder
+	if !out.Found {
+		fmt.Fprintf(&head, "No stored reason was found. The closest memories follow; none of them is a stated cause.\n")
+	}
+	for i, ch := range out.Chains {
+		if i == 3 {
+			break
+		}
+		for _, s := range ch.Steps {
+			fmt.Fprintf(&head, "%s caused %s (%s, %.2f): %q\n", refOf(s.Cause), refOf(s.Effect), s.Origin, s.Confidence, oneLine(s.Evidence, 160))
+		}
+	}
+	rec := Recollection{Intent: query.Why.String(), Confident: out.Found, Degraded: out.Degraded, Project: out.Project, Memories: []Memory{}}
+	b.fit(&rec, in, list, max(50, budget-tokens(head.String())))
+	out.Text = head.String() + rec.Text
+	out.Memories = rec.Memories
+}
