@@ -13,17 +13,20 @@ import (
 // guardFS stands between Pebble and the disk. It
 //   - freezes the disk at the first fault: from then on nothing reaches it, and background work that
 //     tries all the same waits for Close;
-//   - hides faults of the log and of the folder's sync from Pebble, which would panic on them, in places with
-//     a mutex half unlocked, which takes the process along. The fault is noted before the call returns, and
-//     every Commit looks at it after its sync, so nothing is acknowledged that is not there;
+//   - keeps from Pebble the faults that it does not survive. It panics when a log or the folder's sync
+//     fails, in places with a mutex half unlocked, which takes the process along; and when opening fails
+//     after the logs were replayed, its background goroutines run into what Open has just taken down.
+//     Such a fault is noted and Pebble told that all went well, on the frozen disk. Every Commit, and
+//     OpenPebble, looks at the fault last, so nothing is acknowledged that is not there;
 //   - gives every log a file of its own: a reused one keeps deleted words;
+//   - syncs the folder before a marker that names a manifest;
 //   - keeps files and folders to their owner (0600, 0700);
 //   - reserves disk space for the log in small steps.
 type guardFS struct {
 	vfs.FS
 	dir     string
 	fault   *fault
-	running atomic.Bool // Open has returned; before, errors go to it as they are
+	running atomic.Bool // Open has returned
 	disk    bool        // FS ends in the operating system's files
 }
 
@@ -31,25 +34,24 @@ func newGuardFS(fs vfs.FS, dir string, f *fault) *guardFS {
 	return &guardFS{FS: fs, dir: dir, fault: f, disk: vfs.Root(fs) == vfs.Default}
 }
 
-// fileKind says what a fault on a file does.
+// fileKind says what a fault on a file does once the store is open.
 type fileKind int
 
 const (
-	otherFile fileKind = iota // the error goes to Pebble, which hands it to the fault
-	logFile                   // a log of this store: noted here, hidden from Pebble once it is open
-	dirFile                   // the folder of this store: likewise, from the start
+	otherFile fileKind = iota // Pebble gets the error, and hands it to the fault
+	logFile                   // a log of this store, or its folder: Pebble does not get it
 )
 
 func (g *guardFS) kind(name string) fileKind {
-	if strings.HasSuffix(name, ".log") && g.FS.PathDir(name) == g.dir {
+	if name == g.dir || strings.HasSuffix(name, ".log") && g.FS.PathDir(name) == g.dir {
 		return logFile
 	}
 	return otherFile
 }
 
-// hide notes an error of the log or the folder and returns nil, if Pebble would panic on it.
+// hide notes an error and returns nil where Pebble must not have it.
 func (g *guardFS) hide(kind fileKind, doing string, err error) error {
-	if err == nil || kind == otherFile || kind == logFile && !g.running.Load() {
+	if err == nil || kind == otherFile && g.running.Load() {
 		return err
 	}
 	g.fault.set(doing, err)
@@ -61,44 +63,50 @@ func (g *guardFS) hide(kind fileKind, doing string, err error) error {
 // hold Pebble's locks, and commits wait for the log.
 func (g *guardFS) park(name string) error {
 	err := g.fault.get()
-	if err != nil && g.running.Load() && (strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")) {
+	if err != nil && g.running.Load() && isTable(name) {
 		<-g.fault.closing
 	}
 	return err
 }
 
-func (g *guardFS) own(f vfs.File, name string, err error) (vfs.File, error) {
-	kind := g.kind(name)
-	if err != nil {
-		if kind == logFile && g.running.Load() {
-			g.fault.set("make a log file", err)
-			return &guardFile{g: g, kind: kind, File: nullFile{}}, nil
+// make makes a file by create, unless the disk is frozen.
+func (g *guardFS) make(name string, create func() (vfs.File, error)) (vfs.File, error) {
+	err := g.park(name)
+	if err == nil {
+		var f vfs.File
+		if f, err = create(); err == nil {
+			if err = g.private(name); err == nil {
+				return &guardFile{g: g, kind: g.kind(name), File: f}, nil
+			}
+			err = errors.Join(err, f.Close())
 		}
+	}
+	if err := g.hide(g.kind(name), "make a file", err); err != nil {
 		return nil, err
 	}
-	if g.disk {
-		// The folder is closed to others, so the moment before this does no harm.
-		if err := os.Chmod(name, 0o600); err != nil {
-			f.Close()
-			return nil, err
-		}
+	return &guardFile{g: g, kind: g.kind(name), File: nullFile{}}, nil
+}
+
+// private closes a new file to other users. The folder is closed to them too, so the moment before does no
+// harm.
+func (g *guardFS) private(name string) error {
+	if !g.disk {
+		return nil
 	}
-	return &guardFile{g: g, kind: kind, File: f}, nil
+	return os.Chmod(name, 0o600)
 }
 
 func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := g.park(name); err != nil {
-		return g.own(nil, name, err)
-	}
-	if strings.HasPrefix(g.FS.PathBase(name), "marker.") {
-		// Pebble syncs the folder once, after it has made a manifest and the marker that names it. A crash in
-		// between may keep the marker alone: then the store would not open.
-		if err := syncDir(g.FS, g.FS.PathDir(name)); err != nil {
-			return nil, err
+	return g.make(name, func() (vfs.File, error) {
+		if strings.HasPrefix(g.FS.PathBase(name), "marker.") {
+			// Pebble syncs the folder once, after it has made a manifest and the marker that names it. A crash
+			// in between may keep the marker alone: then the store would not open.
+			if err := syncDir(g.FS, g.FS.PathDir(name)); err != nil {
+				return nil, err
+			}
 		}
-	}
-	f, err := g.FS.Create(name, c)
-	return g.own(f, name, err)
+		return g.FS.Create(name, c)
+	})
 }
 
 func syncDir(fs vfs.FS, name string) error {
@@ -110,22 +118,16 @@ func syncDir(fs vfs.FS, name string) error {
 }
 
 func (g *guardFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := g.park(newname); err != nil {
-		return g.own(nil, newname, err)
-	}
-	if err := g.FS.Remove(oldname); err != nil {
-		return g.own(nil, newname, err)
-	}
-	f, err := g.FS.Create(newname, c)
-	return g.own(f, newname, err)
+	return g.make(newname, func() (vfs.File, error) {
+		if err := g.FS.Remove(oldname); err != nil {
+			return nil, err
+		}
+		return g.FS.Create(newname, c)
+	})
 }
 
 func (g *guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	if err := g.park(name); err != nil {
-		return g.own(nil, name, err)
-	}
-	f, err := g.FS.OpenReadWrite(name, c, opts...)
-	return g.own(f, name, err)
+	return g.make(name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, opts...) })
 }
 
 func (g *guardFS) OpenDir(name string) (vfs.File, error) {
@@ -133,46 +135,48 @@ func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind := otherFile
-	if name == g.dir {
-		kind = dirFile
+	return &guardFile{g: g, kind: g.kind(name), File: f}, nil
+}
+
+// List of an unreadable folder is empty while opening: on the frozen disk that does no harm.
+func (g *guardFS) List(dir string) ([]string, error) {
+	names, err := g.FS.List(dir)
+	return names, g.hide(otherFile, "list the folder", err)
+}
+
+// change runs a call that changes the folder, unless the disk is frozen.
+func (g *guardFS) change(doing string, call func() error) error {
+	err := g.fault.get()
+	if err == nil {
+		err = call()
 	}
-	return &guardFile{g: g, kind: kind, File: f}, nil
+	return g.hide(otherFile, doing, err)
 }
 
 func (g *guardFS) Link(oldname, newname string) error {
-	if err := g.fault.get(); err != nil {
-		return err
-	}
-	return g.FS.Link(oldname, newname)
+	return g.change("link a file", func() error { return g.FS.Link(oldname, newname) })
 }
 
 func (g *guardFS) Remove(name string) error {
-	if err := g.fault.get(); err != nil {
+	return g.change("remove a file", func() error {
+		err := g.FS.Remove(name)
+		if errors.Is(err, os.ErrNotExist) && !g.running.Load() {
+			return nil
+		}
 		return err
-	}
-	return g.FS.Remove(name)
+	})
 }
 
 func (g *guardFS) RemoveAll(name string) error {
-	if err := g.fault.get(); err != nil {
-		return err
-	}
-	return g.FS.RemoveAll(name)
+	return g.change("remove a folder", func() error { return g.FS.RemoveAll(name) })
 }
 
 func (g *guardFS) Rename(oldname, newname string) error {
-	if err := g.fault.get(); err != nil {
-		return err
-	}
-	return g.FS.Rename(oldname, newname)
+	return g.change("rename a file", func() error { return g.FS.Rename(oldname, newname) })
 }
 
 func (g *guardFS) MkdirAll(dir string, perm os.FileMode) error {
-	if err := g.fault.get(); err != nil {
-		return err
-	}
-	return g.FS.MkdirAll(dir, perm&0o700)
+	return g.change("make a folder", func() error { return g.FS.MkdirAll(dir, perm&0o700) })
 }
 
 // Lock is for Pebble: the store holds the lock itself, from before it looks at the files until after Pebble
@@ -194,7 +198,7 @@ type guardFile struct {
 	written, reserve int64
 }
 
-// put runs a writing call unless the disk is frozen.
+// put runs a writing call, unless the disk is frozen.
 func (f *guardFile) put(doing string, call func() error) error {
 	err := f.g.fault.get()
 	if err == nil {
@@ -254,17 +258,18 @@ func (f *guardFile) Close() error {
 	return f.g.hide(f.kind, "close a file", f.File.Close())
 }
 
-// nullFile stands for a log that could not be made.
+// nullFile stands for a file that could not be made.
 type nullFile struct{ vfs.File }
 
-func (nullFile) Write(p []byte) (int, error)       { return len(p), nil }
-func (nullFile) Sync() error                       { return nil }
-func (nullFile) SyncData() error                   { return nil }
-func (nullFile) SyncTo(int64) (bool, error)        { return true, nil }
-func (nullFile) Preallocate(_, _ int64) error      { return nil }
-func (nullFile) Fd() uintptr                       { return vfs.InvalidFd }
-func (nullFile) Close() error                      { return nil }
-func (nullFile) Stat() (vfs.FileInfo, error)       { return nil, os.ErrNotExist }
-func (nullFile) Prefetch(int64, int64) error       { return nil }
-func (nullFile) Read([]byte) (int, error)          { return 0, os.ErrNotExist }
-func (nullFile) ReadAt([]byte, int64) (int, error) { return 0, os.ErrNotExist }
+func (nullFile) Write(p []byte) (int, error)            { return len(p), nil }
+func (nullFile) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (nullFile) Sync() error                            { return nil }
+func (nullFile) SyncData() error                        { return nil }
+func (nullFile) SyncTo(int64) (bool, error)             { return true, nil }
+func (nullFile) Preallocate(_, _ int64) error           { return nil }
+func (nullFile) Fd() uintptr                            { return vfs.InvalidFd }
+func (nullFile) Close() error                           { return nil }
+func (nullFile) Stat() (vfs.FileInfo, error)            { return nil, os.ErrNotExist }
+func (nullFile) Prefetch(int64, int64) error            { return nil }
+func (nullFile) Read([]byte) (int, error)               { return 0, os.ErrNotExist }
+func (nullFile) ReadAt([]byte, int64) (int, error)      { return 0, os.ErrNotExist }

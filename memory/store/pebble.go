@@ -54,6 +54,7 @@ func OpenPebble(dir string, o PebbleOptions) (KV, error) {
 	if o.MemtableBytes <= 0 {
 		o.MemtableBytes = 4 << 20
 	}
+	dir = o.FS.PathJoin(dir) // clean, as Pebble's own names for what is in it are
 	kv := &pebbleKV{dir: dir, o: o, readers: map[*reader]struct{}{}, stall: make(chan struct{})}
 	kv.fault = newFault(o.Logger, o.OnFault)
 	kv.ctx, kv.stop = context.WithCancel(context.Background())
@@ -94,7 +95,7 @@ func (kv *pebbleKV) open() (err error) {
 	o := kv.o
 	kv.fs = newGuardFS(o.FS, kv.dir, kv.fault)
 	if !o.ReadOnly {
-		if err := kv.fs.MkdirAll(kv.dir, 0o700); err != nil {
+		if err := o.FS.MkdirAll(kv.dir, 0o700); err != nil {
 			return storageError("make the folder", err)
 		}
 	} else if _, err := kv.fs.Stat(kv.dir); err != nil {
@@ -108,6 +109,11 @@ func (kv *pebbleKV) open() (err error) {
 			kv.dropLock()
 		}
 	}()
+	sealing, err := newCryptFS(o.FS, kv.dir, o.Key, o.ReadOnly)
+	if err != nil {
+		return err
+	}
+	kv.fs.FS = sealing
 	if err := kv.checkFormat(); err != nil {
 		return err
 	}
@@ -140,16 +146,32 @@ func (kv *pebbleKV) open() (err error) {
 	}
 	err = kv.openDB(opts)
 	kv.fs.running.Store(true)
-	if ferr := kv.fault.get(); ferr != nil && err == nil {
-		close(kv.fault.closing)
-		_ = kv.db.Close()
-		err = ferr
+	if ferr := kv.fault.get(); ferr != nil {
+		if err == nil {
+			_ = kv.shut()
+		}
+		return ferr
 	}
 	if err != nil {
 		kv.cache.Unref()
+		if errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
 		return storageError("read the files", err)
 	}
 	return nil
+}
+
+// shut closes Pebble, unless it is left behind.
+func (kv *pebbleKV) shut() error {
+	close(kv.fault.closing)
+	select {
+	case err := <-kv.start("close", kv.db.Close):
+		kv.cache.Unref()
+		return err
+	case <-kv.fault.left:
+		return kv.fault.get()
+	}
 }
 
 func (kv *pebbleKV) openDB(opts *pebble.Options) (err error) {
@@ -184,7 +206,7 @@ func (kv *pebbleKV) takeLock() error {
 	// Only a hint for people; a lock without it is as good.
 	if f, err := kv.o.FS.Create(name, vfs.WriteCategoryUnspecified); err == nil {
 		_, err = f.Write([]byte(strconv.Itoa(os.Getpid()) + "\n"))
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = errors.Join(err, f.Close(), kv.fs.private(name)); err != nil {
 			kv.o.Logger.Debug("owner file", "error", err)
 		}
 	}
@@ -652,15 +674,8 @@ func (kv *pebbleKV) Close() error {
 	if err == nil && !kv.o.ReadOnly {
 		err = kv.flush()
 	}
-	close(kv.fault.closing)
-	select {
-	case cerr := <-kv.start("close", kv.db.Close):
-		if err == nil {
-			err = kv.done("close", cerr)
-		}
-		kv.cache.Unref()
-	case <-kv.fault.left:
-		err = kv.fault.get()
+	if cerr := kv.shut(); err == nil {
+		err = kv.done("close", cerr)
 	}
 	if lerr := kv.dropLock(); err == nil && lerr != nil {
 		err = storageError("give back the lock", lerr)

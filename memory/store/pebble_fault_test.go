@@ -153,16 +153,22 @@ func within(t *testing.T, what string, f func()) {
 // the process lives, calls return an error that says so, and after reopening, from the disk as it is and
 // as a crash would have left it, every acknowledged batch is there and nothing is half there.
 func TestFaults(t *testing.T) {
-	for _, mode := range []string{"once", "for good", "disk full"} {
+	for _, mode := range []string{"once", "for good", "disk full", "encrypted", "opening", "opening, for good", "opening, encrypted"} {
 		t.Run(mode, func(t *testing.T) {
-			every := 23
+			every, key := 23, []byte(nil)
+			if strings.Contains(mode, "encrypted") {
+				key = testKey
+			}
+			if strings.Contains(mode, "opening") {
+				every = 7
+			}
 			if long {
 				every = 1
 			}
 			injected, points := 0, 0
 			for k := 1 + rand.IntN(every); ; k += every {
 				points++
-				hit := faultAt(t, mode, int64(k), nil)
+				hit := faultAt(t, mode, int64(k), key)
 				if t.Failed() {
 					t.Fatalf("%s, operation %d", mode, k)
 				}
@@ -182,6 +188,20 @@ func TestFaults(t *testing.T) {
 // faultAt runs the load with the k-th file operation failing; hit is false when there are fewer.
 func faultAt(t *testing.T, mode string, k int64, key []byte) (hit bool) {
 	mem := vfs.NewCrashableMem()
+	acked, upTo := 0, loadSize
+	if strings.Contains(mode, "opening") {
+		// A store that was not closed: opening replays its log.
+		kv := open(t, "db", store.PebbleOptions{FS: mem, Key: key})
+		if _, _, err := load(kv, 0, 30); err != nil {
+			t.Fatal(err)
+		}
+		mem = mem.CrashClone(vfs.CrashCloneCfg{})
+		if err := kv.Close(); err != nil {
+			t.Fatal(err)
+		}
+		acked, upTo = 30, 33
+	}
+	from := acked
 	var count atomic.Int64
 	var on, did atomic.Bool
 	on.Store(true)
@@ -201,7 +221,7 @@ func faultAt(t *testing.T, mode string, k int64, key []byte) (hit bool) {
 			}
 			return nil
 		}
-		if n := count.Add(1); n == k || n > k && mode == "for good" {
+		if n := count.Add(1); n == k || n > k && strings.Contains(mode, "for good") {
 			did.Store(true)
 			return errorfs.ErrInjected
 		}
@@ -209,7 +229,6 @@ func faultAt(t *testing.T, mode string, k int64, key []byte) (hit bool) {
 	}))
 	o := tiny(fs)
 	o.Key = key
-	acked := 0
 	within(t, "the load", func() {
 		kv, err := store.OpenPebble("db", o)
 		if err != nil {
@@ -217,7 +236,7 @@ func faultAt(t *testing.T, mode string, k int64, key []byte) (hit bool) {
 			return
 		}
 		var applied int
-		applied, acked, err = load(kv, 0, loadSize)
+		applied, acked, err = load(kv, from, upTo)
 		if err != nil {
 			wantFault(t, "write", err)
 			if _, err := kv.Get([]byte("last")); err == nil {
@@ -288,28 +307,32 @@ func wantFault(t *testing.T, what string, err error) {
 // TestCrash cuts the power after each write to the disk, with what was not synced kept whole, in part or
 // not at all.
 func TestCrash(t *testing.T) {
-	every := 17
-	if long {
-		every = 1
-	}
-	survived := 0
-	for k := 1 + rand.IntN(every); ; k += every {
-		hit := crashAt(t, int64(k))
-		if t.Failed() {
-			t.Fatalf("write %d", k)
-		}
-		if !hit {
-			break
-		}
-		survived += 3
-	}
-	t.Logf("%d crashes survived", survived)
-	if survived < 30 {
-		t.Errorf("only %d crashes: the load is too small", survived)
+	for name, key := range map[string][]byte{"plain": nil, "encrypted": testKey} {
+		t.Run(name, func(t *testing.T) {
+			every := 17
+			if long {
+				every = 1
+			}
+			survived := 0
+			for k := 1 + rand.IntN(every); ; k += every {
+				hit := crashAt(t, int64(k), key)
+				if t.Failed() {
+					t.Fatalf("write %d", k)
+				}
+				if !hit {
+					break
+				}
+				survived += 3
+			}
+			t.Logf("%d crashes survived", survived)
+			if survived < 30 {
+				t.Errorf("only %d crashes: the load is too small", survived)
+			}
+		})
 	}
 }
 
-func crashAt(t *testing.T, k int64) bool {
+func crashAt(t *testing.T, k int64, key []byte) bool {
 	mem := vfs.NewCrashableMem()
 	var count, acked atomic.Int64
 	var clones []vfs.FS
@@ -326,7 +349,9 @@ func crashAt(t *testing.T, k int64) bool {
 		}
 		return nil
 	}))
-	kv := open(t, "db", tiny(fs))
+	o := tiny(fs)
+	o.Key = key
+	kv := open(t, "db", o)
 	for n := 1; n <= loadSize; n++ {
 		c, err := kv.Apply(step(n))
 		if err != nil {
@@ -345,7 +370,9 @@ func crashAt(t *testing.T, k int64) bool {
 	mu.Lock()
 	defer mu.Unlock()
 	for i, fs := range clones {
-		kv, err := store.OpenPebble("db", tiny(fs))
+		o := tiny(fs)
+		o.Key = key
+		kv, err := store.OpenPebble("db", o)
 		if err != nil {
 			t.Errorf("clone %d: %v", i, err)
 			continue

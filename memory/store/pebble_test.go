@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,6 +20,12 @@ func TestContract(t *testing.T) {
 		"tiny memtables": func(t *testing.T) (string, store.PebbleOptions) {
 			return "mem", store.PebbleOptions{FS: vfs.NewMem(), MemtableBytes: 64 << 10, CacheBytes: 1 << 20}
 		},
+		"encrypted": func(t *testing.T) (string, store.PebbleOptions) {
+			return t.TempDir(), store.PebbleOptions{Key: testKey}
+		},
+		"encrypted, tiny memtables": func(t *testing.T) (string, store.PebbleOptions) {
+			return "mem", store.PebbleOptions{FS: vfs.NewMem(), Key: testKey, MemtableBytes: 64 << 10, CacheBytes: 1 << 20}
+		},
 	}
 	for name, where := range backends {
 		t.Run(name, func(t *testing.T) {
@@ -29,6 +36,8 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+var testKey = bytes.Repeat([]byte("k1"), store.KeyBytes/2)
 
 func open(t testing.TB, dir string, o store.PebbleOptions) store.KV {
 	t.Helper()
