@@ -107,12 +107,12 @@ func entry(b *strings.Builder, m memory.Memory) {
 
 func timelinePage(t memory.Timeline) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Timeline of %s\n\n", line(t.Project))
+	fmt.Fprintf(&b, "# Timeline of %s\n", line(t.Project))
 	if t.Window != nil {
-		fmt.Fprintf(&b, "%s\n\n", tools.Interval(t.Window.Start, t.Window.End, line(t.Window.Text)))
+		fmt.Fprintf(&b, "\n%s\n", tools.Interval(t.Window.Start, t.Window.End, line(t.Window.Text)))
 	}
 	if len(t.Entries) == 0 {
-		b.WriteString("Nothing is remembered of that time.\n")
+		b.WriteString("\nNothing is remembered of that time.\n")
 	}
 	day := ""
 	for _, e := range t.Entries {
