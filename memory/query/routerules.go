@@ -14,7 +14,7 @@ func (s *sentence) decide() decision {
 	start = next
 	i, asked := start, start > 0
 	for i < s.n {
-		if f := s.focus(i, asked || s.w[i].opens || i == start); f {
+		if s.focus(i, asked || s.w[i].opens || i == start || s.embedded(i)) {
 			if d := s.byWord(i); d.weight > 0 {
 				return d
 			}
@@ -137,6 +137,9 @@ func (s *sentence) meta(start int) decision {
 		s.find(start, "you have stored") >= 0, s.find(start, "do you remember from") >= 0:
 		return yes
 	}
+	if i := s.find(start, "my"); i >= 0 && (s.is(i+1, cOrderW) || s.at(i+1, "previous") || s.at(i+1, "recent")) && (s.at(s.n-1, "questions") || s.at(s.n-1, "question")) {
+		return yes
+	}
 	if i := s.find(start, "do you remember"); i >= 0 && i+3 >= s.n {
 		return yes
 	}
@@ -165,6 +168,9 @@ func (s *sentence) imperative(i int) (decision, int) {
 			open += 2
 		}
 	} else if s.is(i, cListV) && i+1 < s.n && !s.is(i+1, cAux) && !s.at(i+1, "of") {
+		if s.at(s.n-1, "order") || s.at(s.n-1, "chronologically") || s.find(i, "in order of") > 0 {
+			return decision{When, Order, sure}, i
+		}
 		return s.gather(i+1, sure), i
 	} else if !s.at(i, "everything") && !(s.at(i, "all") && s.at(i+1, "the")) {
 		return decision{}, i
@@ -194,6 +200,14 @@ func (s *sentence) imperative(i int) (decision, int) {
 	// "about X": X a name, or one bare word ("tell me about anna").
 	if about := s.find(open, "about"); about >= 0 && (s.isNameAt(about+1) || s.isNameAt(j) || about+2 == s.n && !s.is(about+1, cPronoun)) {
 		return decision{Entity, Open, sure}, i
+	}
+	for k := open; k < s.n-1; k++ {
+		switch s.word(k) {
+		case "background", "overview", "information", "info", "details", "facts", "notes":
+			if s.is(k+1, cPrep|cFunc) && s.isNameAt(k+2) {
+				return decision{Entity, Open, sure}, i
+			}
+		}
 	}
 	if s.isNameAt(open) && (open+1 == s.n || s.isNameAt(open+1) && open+2 == s.n) {
 		return decision{Entity, Open, sure}, i
@@ -245,7 +259,7 @@ func (s *sentence) focus(i int, open bool) bool {
 		return false
 	}
 	w := s.w[i].s
-	aux := s.is(i+1, cAux) || s.w[i].poss || s.at(i+1, "exactly") || s.at(i+1, "else")
+	aux := s.is(i+1, cAux) || s.w[i].closes && (s.is(i+2, cAux) || s.is(i+3, cAux)) || s.w[i].poss || s.at(i+1, "exactly") || s.at(i+1, "else")
 	switch w {
 	case "when":
 		if s.seq(i, "when it comes to") || s.at(i+1, "it") && s.at(i+2, "comes") {
@@ -270,7 +284,16 @@ func (s *sentence) focus(i int, open bool) bool {
 		return true
 	}
 	// inside: "for what reason", "at what time", "and why", "deployed it why"
-	return s.is(i-1, cPrep) && s.question || s.at(i-1, "for") || s.at(i-1, "at") || s.at(i-1, "about") && i <= 3 || i+1 == s.n && s.question || aux && s.question && s.lastQuestion(i)
+	return s.is(i-1, cPrep) && (s.question || i == 1) || s.at(i-1, "around") || s.at(i-1, "for") || s.at(i-1, "at") || s.at(i-1, "about") && i <= 3 || i+1 == s.n && s.question || aux && s.question && s.lastQuestion(i)
+}
+
+// embedded tells whether the question word at i hangs on a verb of saying or knowing: "did anyone say
+// why", "I don't get why", "has Ben told us when". A plain statement ("I told Ben when I came") asks nothing.
+func (s *sentence) embedded(i int) bool {
+	if !s.question_(i) || !(s.question || s.is(0, cAux) || s.negated) {
+		return false
+	}
+	return s.is(i-1, cTold) || i > 1 && s.is(i-2, cTold) && (s.is(i-1, cPronoun|cPerson) || s.isNameAt(i-1))
 }
 
 // cleft tells whether who at i belongs to "was it Alex or Sam who".

@@ -27,7 +27,13 @@ func (s *sentence) byWord(i int) decision {
 
 func (s *sentence) byWho(i int) decision {
 	if s.orderAsked(i) {
+		if s.find(i, "or") > 0 {
+			return decision{When, Order, sure}
+		}
 		return decision{Entity, Order, likely}
+	}
+	if j := i + 1; (s.at(j, "is") || s.at(j, "was")) && s.isNameAt(j+1) && (j+2 == s.n || s.w[j+1].closes || s.at(j+2, "and") || s.isNameAt(j+2) && j+3 == s.n) {
+		return decision{Entity, Open, sure}
 	}
 	if s.at(i+1, "all") || s.at(i+1, "else") || s.at(i+1, "are") && !s.at(i+2, "you") || s.at(i+1, "were") {
 		return decision{Entity, Several, sure}
@@ -37,7 +43,7 @@ func (s *sentence) byWho(i int) decision {
 
 func (s *sentence) byWhich(i int) decision {
 	j := i + 1
-	for s.at(j, "of") || s.is(j, cDet) || s.at(j, "one") || s.at(j, "other") || s.at(j, "two") {
+	for s.at(j, "of") || s.is(j, cDet) || s.at(j, "one") || s.at(j, "other") || s.at(j, "two") || s.isNameAt(j) && s.w[j].poss {
 		j++
 	}
 	if s.orderAsked(i) {
@@ -65,7 +71,7 @@ func (s *sentence) orderAsked(i int) bool {
 		w := &s.w[j]
 		if w.s == "first" || w.s == "earlier" || w.s == "earliest" || w.s == "latest" || w.s == "later" {
 			// "first name" and "a later version" are no order: the word must close its clause or follow a verb of happening.
-			if j+1 == s.n || w.closes || s.is(j+1, cPrep) && s.happening(j-1) {
+			if j+1 == s.n || w.closes || s.at(j+1, "or") || s.is(j+1, cPrep) && s.happening(j-1) {
 				return j > i+1
 			}
 		}
@@ -96,7 +102,7 @@ func (s *sentence) singleOr(j int) QuestionKind {
 }
 
 func (s *sentence) reason(j int) decision {
-	if s.at(j, "reasons") || s.at(j, "causes") || s.at(j, "motives") || s.at(j, "motivations") {
+	if s.at(j, "reasons") || s.at(j, "causes") || s.at(j, "motives") || s.at(j, "motivations") || s.at(j, "factors") {
 		return decision{Why, Several, sure}
 	}
 	return decision{Why, Single, sure}
@@ -105,7 +111,7 @@ func (s *sentence) reason(j int) decision {
 func (s *sentence) byHow(i int) decision {
 	j := i + 1
 	switch {
-	case s.at(j, "come"), s.at(j, "comes"):
+	case s.at(j, "come"), s.at(j, "comes"), s.at(j, "is") && s.at(j+1, "it") && s.at(j+2, "that"):
 		return decision{Why, Single, sure}
 	case s.at(j, "long"), s.at(j, "much") && (s.at(j+1, "time") || s.at(j+1, "longer")):
 		return decision{When, Duration, sure}
@@ -133,6 +139,10 @@ func (s *sentence) byHow(i int) decision {
 			(s.at(k, "happen") || s.at(k, "happened")) && !s.at(j, "often") {
 			return decision{Why, Single, sure}
 		}
+	}
+	// "how did the fire start": of a thing, the cause is asked for; of a person, the manner.
+	if last := s.word(s.n - 1); s.at(j, "did") && s.is(j+1, cDet) && !s.is(j+2, cPerson) && (last == "start" || last == "begin" || last == "break" || last == "fail") {
+		return decision{Why, Single, guessed}
 	}
 	return decision{General, Open, likely}
 }
@@ -164,8 +174,14 @@ func (s *sentence) byWhat(i int) decision {
 		return decision{When, Order, sure}
 	case s.at(j, "kind"), s.at(j, "sort"), s.at(j, "type"):
 		return decision{General, Single, likely}
-	case s.at(j, "reason"), s.at(j, "reasons"):
+	case s.is(j, cReason) && !s.is(j, cAux|cCauseV):
 		return s.reason(j)
+	case s.at(i-1, "to") && s.find(j, "owe") > 0:
+		return decision{Why, Single, sure}
+	case s.at(j, "new") && j+1 == s.n && bare, s.at(j, "up") && j+1 == s.n:
+		return decision{General, Open, likely}
+	case s.is(j, cAux) && s.at(j+2, "have") && s.at(j+3, "on") && s.n > j+4:
+		return decision{Entity, Open, likely}
 	case s.is(j, cPerson) && !s.is(j, cAux):
 		return decision{Entity, s.singleOr(j), sure}
 	}
@@ -238,7 +254,7 @@ func (s *sentence) cause(j int) decision {
 	for s.is(k, cAux) || s.at(k, "ultimately") || s.at(k, "really") || s.at(k, "actually") || s.at(k, "finally") || s.at(k, "initially") || s.at(k, "originally") {
 		k++
 	}
-	for s.at(k, "have") || s.at(k, "been") {
+	for s.at(k, "have") || s.at(k, "been") || s.at(k, "it") && s.at(k+1, "that") || s.at(k, "that") && s.at(k-1, "it") {
 		k++
 	}
 	subject := s.is(k, cCauseV) && !s.at(j, "did") && !s.at(j, "does")
@@ -249,14 +265,14 @@ func (s *sentence) cause(j int) decision {
 		return yes
 	case s.seq(k, "went wrong"), s.seq(k, "gave rise"), s.seq(k, "resulted in"), s.seq(k, "set off"), s.seq(k, "is behind"), s.seq(k, "to blame"), s.seq(k, "responsible for"), s.seq(k, "contributed to"), s.seq(k, "took down"), s.seq(k, "brought down"):
 		return yes
-	case s.at(k, "behind") && k > j, s.at(k, "wrong") && s.at(k+1, "with"):
+	case s.at(k, "behind"), s.at(k, "wrong") && s.at(k+1, "with"):
 		return yes
 	}
 	for m := j; m < s.n; m++ {
 		switch {
 		case s.seq(m, "caused by"), s.seq(m, "due to") && m <= j+4, s.seq(m, "as a result"), s.seq(m, "as a consequence"), s.seq(m, "root cause"), s.seq(m, "go wrong"), s.seq(m, "gone wrong"), s.seq(m, "because of") && m+2 == s.n:
 			return yes
-		case s.is(j, cAux) && s.is(m, cEffectV) && (s.at(m+1, "to") || s.at(m+1, "in") || s.at(m+1, "about") && s.at(m, "bring") || m+1 == s.n && (s.at(m, "cause") || s.at(m, "trigger"))) && (s.at(j, "did") || s.at(j, "does")):
+		case s.is(j, cAux) && s.is(m, cEffectV) && (s.at(m+1, "to") || s.at(m+1, "in") || s.at(m+1, "about") && s.at(m, "bring") || s.at(m+1, "from") && (s.at(m, "stem") || s.at(m, "result")) || m+1 == s.n && (s.at(m, "cause") || s.at(m, "trigger"))) && (s.at(j, "did") || s.at(j, "does")):
 			return yes
 		case s.is(m, cEffectN) && m <= j+4 && (s.at(m+1, "of") || s.at(m+1, "for")) && (s.is(j, cAux) || s.at(j, "effect") || s.at(j, "impact")):
 			return yes
@@ -320,6 +336,10 @@ func (s *sentence) whatIs(j, k int) decision {
 func (s *sentence) yesNo(i int) decision {
 	for j := i + 1; j < s.n; j++ {
 		switch {
+		case s.at(j, "before") && s.seq(j+1, "or after"), s.at(j, "after") && s.seq(j+1, "or before"):
+			return decision{When, Order, sure}
+		case s.at(i+1, "there") && s.is(j, cReason) && j <= i+4:
+			return decision{Why, Single, sure}
 		case s.at(j, "because"), s.seq(j, "due to"), s.seq(j, "reason for"), s.seq(j, "the reason"), s.seq(j, "caused by"), s.seq(j, "the cause"), s.at(j, "cause") && j > i+1 && s.question:
 			return decision{Why, YesNo, likely}
 		case s.at(j, "who") && s.cleft(j):

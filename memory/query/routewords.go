@@ -30,6 +30,7 @@ const (
 	cWindow                     // words of a time window
 	cPlural                     // irregular plurals
 	cNotPlur                    // end in s, yet are no plurals
+	cTold                       // verbs and nouns that a question may hang on: "said why", "no idea when"
 )
 
 var words = wordClasses()
@@ -69,15 +70,16 @@ func wordClasses() map[string]class {
 		"vendors", "cousin", "cousins", "sibling", "siblings", "brother", "sister", "relative", "relatives",
 		"neighbour", "neighbor", "neighbours", "neighbors", "doctor", "teacher", "manager", "reviewer",
 		"reviewers", "user", "users", "member", "members", "guy", "woman", "man", "kid", "child", "students",
-		"student", "singer", "artist", "band", "organisation", "organization", "contractor", "supplier")
+		"student", "singer", "artist", "band", "organisation", "organization", "contractor", "supplier", "everyone", "everybody", "anybody", "anyone", "somebody", "owner", "owners")
 	put(cReason, "reason", "reasons", "cause", "causes", "motive", "motives", "motivation", "motivations",
-		"explanation", "rationale", "justification", "trigger", "culprit", "reasoning", "root-cause", "driver")
+		"explanation", "rationale", "justification", "trigger", "culprit", "reasoning", "root-cause", "driver", "grounds",
+		"factor", "factors", "purpose")
 	put(cCauseV, "made", "makes", "caused", "causes", "causing", "led", "leads", "triggered", "triggers", "prompted",
 		"motivated", "motivates", "inspired", "drove", "drives", "convinced", "persuaded", "pushed", "forced",
 		"compelled", "provoked", "sparked", "brought", "kept", "keeps", "stopped", "prevented", "prevents",
 		"explains", "explained", "broke", "breaks", "encouraged", "discouraged", "ruined", "delayed", "blocked",
-		"got", "moved", "spurred", "possessed")
-	put(cEffectV, "lead", "leads", "led", "cause", "result", "resulted", "results", "trigger", "bring", "come", "contribute")
+		"got", "moved", "spurred", "possessed", "turned")
+	put(cEffectV, "lead", "leads", "led", "cause", "result", "resulted", "results", "trigger", "bring", "come", "contribute", "stem")
 	put(cEffectN, "consequence", "consequences", "effect", "effects", "impact", "fallout", "aftermath", "repercussions", "result", "outcome")
 	put(cPolite, "please", "hey", "hi", "hello", "ok", "okay", "so", "and", "but", "well", "also", "now",
 		"um", "uh", "hmm", "just", "quick", "question", "sorry", "again", "oh", "btw", "anyway")
@@ -93,6 +95,9 @@ func wordClasses() map[string]class {
 	put(cWindow, "yesterday", "today", "tomorrow", "tonight", "ago", "recently", "lately", "week", "month",
 		"year", "morning", "evening", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 		"sunday", "january", "february", "july", "september", "october", "november", "december")
+	put(cTold, "say", "said", "says", "tell", "told", "know", "knows", "known", "mention", "mentioned", "explain",
+		"explained", "understand", "get", "see", "sure", "idea", "clue", "wonder", "figure", "decide", "decided", "check",
+		"find", "out", "remember", "recall", "forgot", "care", "matter", "clear")
 	put(cPlural, "people", "children", "men", "women", "feet", "criteria", "kinds", "types", "sorts")
 	put(cNotPlur, "is", "was", "does", "has", "this", "its", "his", "hers", "us", "as", "news", "always", "yes",
 		"class", "process", "access", "address", "status", "business", "bus", "plus", "series", "perhaps",
