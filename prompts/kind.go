@@ -2,7 +2,8 @@ package prompts
 
 import (
 	"regexp"
-	"strings"
+
+	"github.com/magma-mcp/magma-mcp/memory/query"
 )
 
 // Kind is what sort of answer a question wants. It decides how answer_with_memory instructs.
@@ -16,29 +17,25 @@ const (
 	Open    Kind = "open" // a judgement, a summary, a guess from what is known
 )
 
-var (
-	openWords = regexp.MustCompile(`(?i)^\s*(would|could|should|might|may|is it likely|do you think|describe|tell me|summari[sz]e|explain|compare|what do you (think|know)|what (can|could|might|would)|how (would|could|might|should|do(es)? .* feel)|who (is|was) )|\b(likely|probably|what kind of person|in your opinion)\b`)
-	many      = regexp.MustCompile(`(?i)^\s*(list|name|enumerate)\b|\b(how many|how often|what are|what were|which (\w+ )?\w+s\b|what (\w+ )?\w+[^s\W]s (does|do|did|has|have|had|are|were|is|was|in)\b|all (the|of|of the)|both|each|every|in common|what else|who all|where (all|has|have)|kinds of|types of|sorts of)\b`)
-	timeWords = regexp.MustCompile(`(?i)^\s*(when|how long|since when|until when|at what time|on what date|on which (day|date))\b|\b(what|which) (date|day|month|year|time|week)\b|\bhow long ago\b`)
-	whyWords  = regexp.MustCompile(`(?i)^\s*(why|how come)\b|\b(what (made|caused|led|motivated|prompted|inspired)|reasons?|because of what|cause of)\b`)
-)
+// supposes finds a question that no single memory can answer, because it asks what would be.
+var supposes = regexp.MustCompile(`(?i)^\s*(would|could|might|should)\b|\b(what|who|how|which|where)( \w+)? (would|could|might)\b|\b(likely|probably|in your opinion|do you think)\b`)
 
-// KindOf reads a question's kind from its words, and from intent (what recall took it to ask for)
-// where the words leave it open.
-func KindOf(question, intent string) Kind {
-	q := strings.TrimSpace(question)
+// shared finds a question about what two have alike: one fact of each.
+var shared = regexp.MustCompile(`(?i)\b(in common|both|each other|all of (them|us))\b`)
+
+// KindOf reads a question's kind from its words, as the query path's own router reads them.
+func KindOf(question string) Kind {
+	r := query.RouteQuestion(question)
 	switch {
-	case whyWords.MatchString(q):
+	case r.Intent == query.Why:
 		return Reason
-	case timeWords.MatchString(q):
+	case r.Kind == query.Duration, r.Intent == query.When && r.Kind != query.Order:
 		return Time
-	case openWords.MatchString(q):
+	case supposes.MatchString(question), r.Kind == query.Open:
 		return Open
-	case many.MatchString(q):
+	case r.Kind == query.Several, shared.MatchString(question):
 		return Several
-	case intent == "why":
-		return Reason
-	case intent == "when":
+	case r.Kind == query.Order, r.Intent == query.When:
 		return Time
 	}
 	return Single

@@ -127,7 +127,7 @@ func answerWithMemory(ctx context.Context, m maker, args map[string]string) (*mc
 		Question, Project, Memory, Extra, Rules string
 		Confident                               bool
 	}{Question: question, Project: project, Memory: strings.TrimSpace(r.Text), Confident: r.Confident}
-	kind := KindOf(question, r.Intent)
+	kind := KindOf(question)
 	switch kind {
 	case Time:
 		w, err := m.engine.When(ctx, memory.WhenQuestion{Query: question, Project: project, From: session})
