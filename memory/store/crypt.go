@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"strings"
@@ -17,8 +18,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Encryption at rest. Every file that Pebble writes with anything in it is sealed: tables, logs, manifests,
-// options. Plain are the names and sizes of files, Pebble's empty marker and lock files, and ownerFile.
+// Sealed files. With a key, every file that Pebble writes with anything in it is encrypted: tables, logs,
+// manifests, options. Without one, logs and manifests alone are framed in the same way, with checksums in
+// place of the cipher: Pebble takes damage near the end of them for the end, and what came after for never
+// written, so that a flipped byte would lose acknowledged writes, or whole tables, without a word.
+// Never sealed are the names and sizes of files, Pebble's empty marker and lock files, and ownerFile.
 //
 //	file    = header, frames
 //	header  = magic[8] version[1] layout[1] zero[6] salt[32] check[16]
@@ -33,20 +37,23 @@ import (
 //
 // Two layouts:
 //
-//	stream  = { magic[4] length[4] number[8] synced[8] sealed[length+16] }    logs, manifests, options
-//	table   = { sealed[tableFrame+16] } sealed[0..tableFrame+16]              *.sst, *.blob
+//	stream  = { magic[4] length[4] number[8] synced[8] sealed[length] tag }   logs, manifests, options
+//	table   = { sealed[tableFrame] tag } sealed[0..tableFrame] tag            *.sst, *.blob
 //
 // A stream is read from its start and may end anywhere, torn by a crash. A frame that does not open is the
 // torn end if nothing behind it shows that it was once synced: each frame says how many plain bytes had
-// been synced when it was written. Else it is damage, ErrCorrupt. (Pebble's own logs do the same.) The last
-// frames, which nothing vouches for, cannot be told from a torn end, by us or by Pebble.
+// been synced when it was written, and an empty one that says so is written after each sync. Else it is
+// damage, ErrCorrupt. That empty frame is not waited for, but in a manifest: when the power fails at once
+// (not when the process is killed) it may be missing, and damage to the last synced write then looks like
+// a torn end.
 // A table has frames of one size, so that any byte is found by arithmetic; the last one is marked in its
 // nonce, so that cutting the file at a frame shows. It is complete when it is closed.
 //
-// What it does not do: hide how much is stored and when it changes; or notice that someone who can write to
-// the disk has put back an older state of the whole store, or removed its newest files.
+// What encryption does not do: hide how much is stored and when it changes; or notice that someone who can
+// write to the disk has put back an older state of the whole store, or removed its newest files.
 const (
 	cryptMagic   = "magmaenc"
+	checkMagic   = "magmachk" // framed without a key
 	cryptVersion = 1
 	cryptHeader  = 64
 	cryptTag     = 16
@@ -75,12 +82,12 @@ var keyText = []byte("This store is encrypted.\n")
 // cryptFS seals what is written through it and opens what is read.
 type cryptFS struct {
 	vfs.FS
-	key []byte
+	key []byte // nil: checksums
 }
 
-// newCryptFS puts encryption between dir, a store or a folder to be one, and its user: it returns fs
-// itself if key is nil. It returns ErrKey before anything is touched if the files and the key do not agree.
-func newCryptFS(fs vfs.FS, dir string, key []byte, readOnly bool) (vfs.FS, error) {
+// newCryptFS puts sealing between dir, a store or a folder to be one, and its user. It returns ErrKey
+// before anything is touched if the files and the key do not agree.
+func newCryptFS(fs vfs.FS, dir string, key []byte, readOnly bool) (*cryptFS, error) {
 	if key != nil && len(key) != KeyBytes {
 		return nil, fmt.Errorf("%w: it has %d bytes, not %d", ErrKey, len(key), KeyBytes)
 	}
@@ -109,7 +116,7 @@ func newCryptFS(fs vfs.FS, dir string, key []byte, readOnly bool) (vfs.FS, error
 		if sealed != "" {
 			return nil, fmt.Errorf("%w: the store is encrypted, and no key was given", ErrKey)
 		}
-		return fs, nil
+		return &cryptFS{FS: fs}, nil
 	}
 	c := &cryptFS{FS: fs, key: bytes.Clone(key)}
 	switch {
@@ -192,7 +199,7 @@ func nonce(number uint64, mark uint32) []byte {
 // newHeader makes the header of a new file and the cipher of its frames.
 func (c *cryptFS) newHeader(layout byte) ([]byte, cipher.AEAD, error) {
 	h := make([]byte, cryptHeader-cryptTag, cryptHeader)
-	copy(h, cryptMagic)
+	copy(h, c.magic())
 	h[8], h[9] = cryptVersion, layout
 	if _, err := rand.Read(h[16:48]); err != nil {
 		return nil, nil, err
@@ -201,10 +208,20 @@ func (c *cryptFS) newHeader(layout byte) ([]byte, cipher.AEAD, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return aead.Seal(h, nonce(0, checkNonce), nil, h), aead, nil
+	return aead.Seal(h, nonce(0, checkNonce), nil, h)[:cryptHeader], aead, nil
+}
+
+func (c *cryptFS) magic() string {
+	if c.key == nil {
+		return checkMagic
+	}
+	return cryptMagic
 }
 
 func (c *cryptFS) cipher(header []byte) (cipher.AEAD, error) {
+	if c.key == nil {
+		return checksum{}, nil
+	}
 	info := fmt.Sprintf("magma-mcp store file %d %d", header[8], header[9])
 	key, err := hkdf.Key(sha256.New, c.key, header[16:48], info, KeyBytes)
 	if err != nil {
@@ -219,7 +236,7 @@ func (c *cryptFS) cipher(header []byte) (cipher.AEAD, error) {
 
 // openHeader checks a file's header.
 func (c *cryptFS) openHeader(h []byte) (layout byte, _ cipher.AEAD, _ error) {
-	if !bytes.HasPrefix(h, []byte(cryptMagic)) || h[9] != layoutStream && h[9] != layoutTable {
+	if !bytes.HasPrefix(h, []byte(c.magic())) || h[9] != layoutStream && h[9] != layoutTable {
 		return 0, nil, fmt.Errorf("%w: not an encrypted file", ErrCorrupt)
 	}
 	if h[8] != cryptVersion {
@@ -244,11 +261,20 @@ func (c *cryptFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 	if err != nil {
 		return nil, err
 	}
-	if isTable(name) {
+	base := c.FS.PathBase(name)
+	switch {
+	case c.key == nil && !isStream(base):
+		return f, nil
+	case isTable(base):
 		return &sealedTable{sealedFile: sealedFile{File: f, fs: c}}, nil
 	}
-	return &sealedStream{sealedFile: sealedFile{File: f, fs: c}}, nil
+	return &sealedStream{sealedFile: sealedFile{File: f, fs: c}, strict: isManifest(base)}, nil
 }
+
+func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
+
+// isStream is for the files that are framed without a key too.
+func isStream(base string) bool { return isManifest(base) || strings.HasSuffix(base, ".log") }
 
 func (c *cryptFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f, err := c.FS.Open(name, opts...)
@@ -277,10 +303,12 @@ func (c *cryptFS) opened(f vfs.File, name string) (vfs.File, error) {
 		return nil, err
 	}
 	// Nothing was ever synced of such a file, or it is a marker.
-	if n < cryptHeader && !isTable(name) || zero(h) {
+	switch {
+	case c.key == nil && !isStream(c.FS.PathBase(name)):
+		return f, nil
+	case n < cryptHeader && !isTable(name) || zero(h):
 		return &openStream{openFile: openFile{File: f}}, nil
-	}
-	if n < cryptHeader {
+	case n < cryptHeader:
 		return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
 	}
 	layout, aead, err := c.openHeader(h)
@@ -320,6 +348,36 @@ func (c *cryptFS) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.O
 }
 
 func (c *cryptFS) Unwrap() vfs.FS { return c.FS }
+
+// checksum is a cipher.AEAD that hides nothing: the tag is a CRC-32C. It keeps cryptHeader's length.
+type checksum struct{}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (checksum) NonceSize() int { return 12 }
+func (checksum) Overhead() int  { return cryptTag }
+
+func (checksum) tag(nonce, plain, extra []byte) (t [cryptTag]byte) {
+	sum := crc32.Update(crc32.Update(crc32.Checksum(nonce, castagnoli), castagnoli, extra), castagnoli, plain)
+	binary.BigEndian.PutUint32(t[:], sum)
+	return t
+}
+
+func (c checksum) Seal(dst, nonce, plain, extra []byte) []byte {
+	t := c.tag(nonce, plain, extra)
+	return append(append(dst, plain...), t[:]...)
+}
+
+func (c checksum) Open(dst, nonce, sealed, extra []byte) ([]byte, error) {
+	if len(sealed) < cryptTag {
+		return nil, ErrCorrupt
+	}
+	plain, tag := sealed[:len(sealed)-cryptTag], sealed[len(sealed)-cryptTag:]
+	if t := c.tag(nonce, plain, extra); !bytes.Equal(t[:], tag) {
+		return nil, ErrCorrupt
+	}
+	return append(dst, plain...), nil
+}
 
 // plainInfo is a file's info with the size of its plain text.
 type plainInfo struct {

@@ -194,7 +194,7 @@ func (s *openStream) header(at int64) (*streamHeader, error) {
 	h.plain = int64(binary.BigEndian.Uint32(h.raw[4:]))
 	h.number = binary.BigEndian.Uint64(h.raw[8:])
 	h.synced = int64(binary.BigEndian.Uint64(h.raw[16:]))
-	if h.plain == 0 || h.plain > streamFrame {
+	if h.plain > streamFrame {
 		return nil, nil
 	}
 	return h, nil

@@ -61,19 +61,14 @@ func (f *sealedFile) end() error {
 type sealedStream struct {
 	sealedFile
 	synced int64
+	strict bool // what tells of a sync is synced too
 }
 
 func (f *sealedStream) Write(p []byte) (int, error) {
 	f.begin(layoutStream)
 	for rest := p; f.err == nil && len(rest) > 0; {
 		n := min(len(rest), streamFrame)
-		at := len(f.buf)
-		f.buf = binary.BigEndian.AppendUint32(f.buf, frameMagic)
-		f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(n))
-		f.buf = binary.BigEndian.AppendUint64(f.buf, f.number)
-		f.buf = binary.BigEndian.AppendUint64(f.buf, uint64(f.synced))
-		f.buf = f.aead.Seal(f.buf, nonce(f.number, 0), rest[:n], f.buf[at:at+frameHeader])
-		f.number++
+		f.frame(rest[:n])
 		rest = rest[n:]
 	}
 	if err := f.end(); err != nil {
@@ -83,13 +78,35 @@ func (f *sealedStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sync notes how much had been written when a sync that succeeds began. Writes and syncs do not overlap.
+// frame puts a frame into buf.
+func (f *sealedStream) frame(p []byte) {
+	at := len(f.buf)
+	f.buf = binary.BigEndian.AppendUint32(f.buf, frameMagic)
+	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(p)))
+	f.buf = binary.BigEndian.AppendUint64(f.buf, f.number)
+	f.buf = binary.BigEndian.AppendUint64(f.buf, uint64(f.synced))
+	f.buf = f.aead.Seal(f.buf, nonce(f.number, 0), p, f.buf[at:at+frameHeader])
+	f.number++
+}
+
+// sync notes that all that was written is synced. Writes and syncs do not overlap.
 func (f *sealedStream) sync(call func() error) error {
+	if f.err != nil {
+		return f.err
+	}
 	if err := call(); err != nil {
 		return err
 	}
+	if f.synced == f.plain {
+		return nil
+	}
 	f.synced = f.plain
-	return nil
+	f.buf = f.buf[:0]
+	f.frame(nil)
+	if err := f.end(); err != nil || !f.strict {
+		return err
+	}
+	return call()
 }
 
 func (f *sealedStream) Sync() error     { return f.sync(f.File.Sync) }
