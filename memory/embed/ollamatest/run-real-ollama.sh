@@ -69,6 +69,7 @@ ensure() {
 }
 
 tmp=
+models=
 pid=
 cleanup() {
 	local status=$? p cmd
@@ -82,7 +83,7 @@ cleanup() {
 		for p in /proc/[0-9]*; do
 			cmd=$(tr '\0' ' ' 2>/dev/null <"$p/cmdline") 2>/dev/null || continue
 			case $cmd in
-			"$server runner "*" $tmp/"*) kill -KILL "${p#/proc/}" 2>/dev/null || true ;;
+			"$server runner "*" $models/"*) kill -KILL "${p#/proc/}" 2>/dev/null || true ;;
 			esac
 		done
 		rm -rf "$tmp"
@@ -94,10 +95,11 @@ cleanup() {
 # with this script, however that ends.
 serve() {
 	tmp=$(mktemp -d)
+	models=${REAL_OLLAMA_MODELS:-$tmp/models}
 	trap cleanup EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
-	env HOME="$tmp" OLLAMA_MODELS="${REAL_OLLAMA_MODELS:-$tmp/models}" OLLAMA_HOST="127.0.0.1:${REAL_OLLAMA_PORT:-0}" \
+	env HOME="$tmp" OLLAMA_MODELS="$models" OLLAMA_HOST="127.0.0.1:${REAL_OLLAMA_PORT:-0}" \
 		OLLAMA_NO_CLOUD=1 GIN_MODE=release \
 		setpriv --pdeathsig TERM "$server" serve >"$tmp/log" 2>&1 </dev/null &
 	pid=$!
