@@ -43,6 +43,8 @@ type Tuning struct {
 	// hold, and the vector nearness that stands in for it.
 	Cover       float32
 	CoverVector float32
+	// Corrupt makes one graph wrong, for measuring; the zero value changes nothing.
+	Corrupt Corruption
 }
 
 // Default is the table in use. Chosen on LoCoMo's conv-26, conv-30 and conv-41 alone; the README's figures

@@ -73,6 +73,7 @@ func (r *run) walk(anchors []uint32) *walker {
 		var next []node
 		for _, u := range frontier {
 			w.neighbours(u.doc, func(v uint32, rel graph.Relation, g graph.Graph, conf float32, entity uint32) {
+				v = r.t.Corrupt.end(g, u.doc, v, len(r.s.Docs))
 				if v == u.doc || !r.q.Filter.Pass(r.s, v) {
 					return
 				}

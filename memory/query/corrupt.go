@@ -1,0 +1,37 @@
+package query
+
+import (
+	"math/bits"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+)
+
+// Corruption makes one graph wrong, to measure how much error it bears (`magma-mcp eval --corrupt`): that
+// share of the edges a walk meets leads to some other memory of the project. Which edges, and where they
+// lead, follows from Seed alone. The zero value changes nothing.
+type Corruption struct {
+	Graph graph.Graph
+	Share float32 // 0..1
+	Seed  uint64
+}
+
+// end is where the edge from u to v leads, of n memories.
+func (c *Corruption) end(g graph.Graph, u, v uint32, n int) uint32 {
+	if c.Share == 0 || g != c.Graph || n == 0 {
+		return v
+	}
+	h := mix(c.Seed ^ mix(uint64(u)<<32|uint64(v)))
+	if float32(h>>40)/(1<<24) >= c.Share {
+		return v
+	}
+	x, _ := bits.Mul64(mix(h), uint64(n))
+	return uint32(x)
+}
+
+// mix is the finalizer of SplitMix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
