@@ -48,6 +48,7 @@ type inquiry struct {
 	ref        time.Time
 	degraded   []string
 	vectors    []questionVector
+	coverage   float64 // the best share of the question's informative words that anything found holds
 }
 
 // Recall finds the context for a question within a token budget.
@@ -223,6 +224,7 @@ func (b *Bank) search(in *inquiry, limit int, out *Recollection) ([]found, error
 		all = append(all, list...)
 		out.Omitted += res.Found
 		out.Confident = out.Confident || res.Confident
+		in.coverage = max(in.coverage, res.Coverage)
 		if i == 0 || len(list) > 0 && in.request.Trace && out.Trace == nil {
 			b.trace(out, in, s, &res)
 		}

@@ -66,7 +66,7 @@ func (b *Bank) dates(in *inquiry, limit int, out *WhenAnswer) ([]found, error) {
 	in.request.Weights = &w
 	var rec Recollection
 	list, err := b.search(in, max(8, limit), &rec)
-	if err != nil || !rec.Confident {
+	if err != nil || !rec.Confident && in.coverage < datedCoverage {
 		return nil, err // what shares no informative word with the question does not date it
 	}
 	type scored struct {
@@ -115,6 +115,10 @@ func deref(s *string) string {
 	}
 	return *s
 }
+
+// datedCoverage is the share of a question's informative words that has to be stored for a date to be given at
+// all. It is lower than what recall calls confident: an answer of when carries its own confidence.
+const datedCoverage = 0.15
 
 // How much a time is trusted, by where it comes from. Chosen on LoCoMo's development conversations
 // (conv-26, conv-30, conv-41): a time that the matching clause itself names, before one of another clause,

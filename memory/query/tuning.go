@@ -56,7 +56,7 @@ func Default() Tuning {
 		Time: 0.5, Dated: 0.15, Phrase: 0.1, Vector: 0.5, VectorTop: 50, Expand: 0.3,
 		Walk: 0.3, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.15, Lambda1: 0.5, Lambda2: 0.5,
 		Similar: 6, Hub: 24, Diversity: 0.15,
-		Cover: 0.5, CoverVector: 0.6,
+		Cover: 0.33, CoverVector: 0.6,
 	}
 	w := func(temporal, semantic, causal, entity float32) (r [5]float32) {
 		r[graph.Temporal], r[graph.Semantic], r[graph.Causal], r[graph.Entity] = temporal, semantic, causal, entity

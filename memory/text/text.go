@@ -231,7 +231,7 @@ func fold(s string) string {
 	return norm.NFC.String(strings.ReplaceAll(b.String(), "ß", "ss"))
 }
 
-// Spans returns the byte spans of the sentences of s, white space around them left out. A sentence ends at
+// Sentences returns the byte spans of the sentences of s, white space around them left out. A sentence ends at
 // . ! ? or their CJK forms before white space or a capital, and at a line break.
 func Sentences(s string) [][2]int {
 	var out [][2]int
@@ -250,6 +250,9 @@ func Sentences(s string) [][2]int {
 		start = end
 	}
 	for i, r := range s {
+		if i < start {
+			continue // inside the closing marks of the sentence before
+		}
 		switch r {
 		case '\n':
 			flush(i + 1)

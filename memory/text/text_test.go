@@ -51,6 +51,7 @@ func TestSentences(t *testing.T) {
 
 func FuzzTokens(f *testing.F) {
 	f.Add("a b\u0301 我们 C++ \xff")
+	f.Add("Wow!!! Really?! (yes...) ok")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, k := range New().Tokens(s) {
 			if k.Term == "" || k.From < 0 || k.To > len(s) || k.From >= k.To {
