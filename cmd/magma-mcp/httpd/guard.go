@@ -70,7 +70,7 @@ func (s *Server) sameSite(next http.Handler) http.Handler {
 		if origin := r.Header.Get("Origin"); origin != "" {
 			if !s.originAllowed(origin, r) {
 				s.metrics.refused.WithLabelValues("origin").Inc()
-				http.Error(w, "Forbidden: this Origin is not allowed; --allow-origin adds one", http.StatusForbidden)
+				http.Error(w, "Forbidden: this Origin is not allowed; --origin adds one", http.StatusForbidden)
 				return
 			}
 			h.Set("Access-Control-Allow-Origin", origin)
@@ -156,7 +156,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		if !ok {
 			s.metrics.refused.WithLabelValues("token").Inc()
 			w.Header().Set("WWW-Authenticate", `Bearer realm="magma-mcp"`)
-			http.Error(w, "Unauthorized: send Authorization: Bearer TOKEN; `magma-mcp token show` prints the token of this machine's user", http.StatusUnauthorized)
+			http.Error(w, "Unauthorized: send Authorization: Bearer TOKEN; the token of the server's own user is in the file http-token of its data folder, `magma-mcp token add` makes others", http.StatusUnauthorized)
 			return
 		}
 		if wait, ok := s.limiters.take(who.token, s.o.Now()); !ok {
