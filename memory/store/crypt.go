@@ -239,15 +239,15 @@ func (c *cryptFS) openHeader(h []byte) (layout byte, _ cipher.AEAD, _ error) {
 	if !bytes.HasPrefix(h, []byte(c.magic())) || h[9] != layoutStream && h[9] != layoutTable {
 		return 0, nil, fmt.Errorf("%w: not an encrypted file", ErrCorrupt)
 	}
-	if h[8] != cryptVersion {
-		return 0, nil, fmt.Errorf("%w: encryption format %d", ErrNewerFormat, h[8])
-	}
 	aead, err := c.cipher(h)
 	if err != nil {
 		return 0, nil, err
 	}
 	if _, err := aead.Open(nil, nonce(0, checkNonce), h[48:cryptHeader], h[:48]); err != nil {
 		return 0, nil, fmt.Errorf("%w: the header does not open with this key", ErrCorrupt)
+	}
+	if h[8] > cryptVersion { // a later version keeps the check as it is
+		return 0, nil, fmt.Errorf("%w: sealed files of format %d", ErrNewerFormat, h[8])
 	}
 	return h[9], aead, nil
 }

@@ -28,7 +28,38 @@ type guardFS struct {
 	fault   *fault
 	running atomic.Bool // Open has returned
 	disk    bool        // FS ends in the operating system's files
+	aside   atomic.Pointer[asideDir]
 }
+
+// asideDir is the folder that a checkpoint is written to. Pebble panics when its sync fails, too, but that
+// is no fault of the store.
+type asideDir struct {
+	name string
+	err  atomic.Pointer[error]
+}
+
+func (a *asideDir) error() error {
+	if err := a.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// asideFile is such a folder, opened.
+type asideFile struct {
+	vfs.File
+	dir *asideDir
+}
+
+func (f asideFile) Sync() error {
+	if err := f.File.Sync(); err != nil {
+		f.dir.err.CompareAndSwap(nil, &err)
+	}
+	return nil
+}
+
+// crypt is the layer below.
+func (g *guardFS) crypt() *cryptFS { return g.FS.(*cryptFS) }
 
 func newGuardFS(fs vfs.FS, dir string, f *fault) *guardFS {
 	return &guardFS{FS: fs, dir: dir, fault: f, disk: vfs.Root(fs) == vfs.Default}
@@ -134,6 +165,9 @@ func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	f, err := g.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
+	}
+	if a := g.aside.Load(); a != nil && a.name == name {
+		return asideFile{f, a}, nil
 	}
 	return &guardFile{g: g, kind: g.kind(name), File: f}, nil
 }

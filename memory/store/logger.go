@@ -161,8 +161,9 @@ func called(parts ...string) bool {
 	}
 }
 
-// listener turns Pebble's events into faults; wake is called when a flush or a compaction has ended.
-func (f *fault) listener(readOnly bool, wake func()) *pebble.EventListener {
+// listener turns Pebble's events into faults; wake is called when a flush or a compaction has ended, removed
+// when a file has gone.
+func (f *fault) listener(readOnly bool, wake, removed func()) *pebble.EventListener {
 	return &pebble.EventListener{
 		// A flush or compaction failed. Pebble tries again without a pause.
 		BackgroundError: func(err error) {
@@ -187,5 +188,9 @@ func (f *fault) listener(readOnly bool, wake func()) *pebble.EventListener {
 		},
 		FlushEnd:      func(pebble.FlushInfo) { wake() },
 		CompactionEnd: func(pebble.CompactionInfo) { wake() },
+
+		TableDeleted:    func(pebble.TableDeleteInfo) { removed() },
+		WALDeleted:      func(pebble.WALDeleteInfo) { removed() },
+		ManifestDeleted: func(pebble.ManifestDeleteInfo) { removed() },
 	}
 }

@@ -55,7 +55,8 @@ func OpenPebble(dir string, o PebbleOptions) (KV, error) {
 		o.MemtableBytes = 4 << 20
 	}
 	dir = o.FS.PathJoin(dir) // clean, as Pebble's own names for what is in it are
-	kv := &pebbleKV{dir: dir, o: o, readers: map[*reader]struct{}{}, stall: make(chan struct{})}
+	kv := &pebbleKV{dir: dir, o: o, stall: make(chan struct{}), gone: make(chan struct{})}
+	kv.readers.open, kv.readers.left = map[*reader]struct{}{}, make(chan struct{})
 	kv.fault = newFault(o.Logger, o.OnFault)
 	kv.ctx, kv.stop = context.WithCancel(context.Background())
 	if err := kv.open(); err != nil {
@@ -84,8 +85,11 @@ type pebbleKV struct {
 
 	life    sync.RWMutex // held for reading during a call, for writing by Close
 	closed  bool
-	readers map[*reader]struct{}
-	regMu   sync.Mutex // guards readers
+	readers readerSet
+
+	aside  sync.Mutex // held by Checkpoint and Erase
+	goneMu sync.Mutex
+	gone   chan struct{} // closed, and made anew, when Pebble has removed a file
 
 	stallMu sync.Mutex
 	stall   chan struct{} // closed, and made anew, when a flush or compaction ends
@@ -122,7 +126,7 @@ func (kv *pebbleKV) open() (err error) {
 		FS:                 kv.fs,
 		Cache:              kv.cache,
 		Logger:             logger{kv.fault},
-		EventListener:      kv.fault.listener(o.ReadOnly, kv.wake),
+		EventListener:      kv.fault.listener(o.ReadOnly, kv.wake, kv.removed),
 		FormatMajorVersion: PebbleFormat,
 		ReadOnly:           o.ReadOnly,
 		DisableTableStats:  o.ReadOnly,
@@ -135,8 +139,9 @@ func (kv *pebbleKV) open() (err error) {
 		L0StopWritesThreshold:       math.MaxInt,
 		L0CompactionThreshold:       2,
 		MaxOpenFiles:                500,
-		// A manifest longer than this is begun anew.
-		MaxManifestFileSize: 1 << 20,
+		// The manifest is begun anew whenever it has changed by as much as it holds: Erase counts on it, and
+		// it costs a few syncs per flush.
+		MaxManifestFileSize: 1,
 	}
 	opts.Experimental.FileCacheShards = 2
 	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
@@ -359,22 +364,19 @@ type reader struct {
 // register notes an open reader; kv.life is held.
 func (kv *pebbleKV) register(close func() error) *reader {
 	r := &reader{close: close}
-	kv.regMu.Lock()
-	kv.readers[r] = struct{}{}
-	kv.regMu.Unlock()
+	kv.readers.add(r)
 	return r
 }
 
 // end closes a reader unless the store has done so; kv.life is held.
 func (kv *pebbleKV) end(r *reader) error {
-	kv.regMu.Lock()
-	_, open := kv.readers[r]
-	delete(kv.readers, r)
-	kv.regMu.Unlock()
-	if !open {
+	// Closed before it counts as gone: Erase waits for what it keeps.
+	if !kv.readers.isOpen(r) {
 		return nil
 	}
-	return kv.done("end a scan", r.close())
+	err := r.close()
+	kv.readers.remove(r)
+	return kv.done("end a scan", err)
 }
 
 // iterator opens an iterator on [lo, hi), of a snapshot or (snap nil) of now.
@@ -666,10 +668,10 @@ func (kv *pebbleKV) Close() error {
 		return nil
 	}
 	kv.closed = true
-	for r := range kv.readers {
+	for r := range kv.readers.open {
 		_ = r.close()
 	}
-	clear(kv.readers)
+	clear(kv.readers.open)
 	err := kv.fault.get()
 	if err == nil && !kv.o.ReadOnly {
 		err = kv.flush()
