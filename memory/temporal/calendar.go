@@ -119,10 +119,10 @@ func monthsOf(g Grain) int {
 	return 0
 }
 
-// atClock is d's day with t's clock time.
+// atClock is d's day with t's clock time; the start of a day stays one, also where that is not midnight.
 func atClock(d, t time.Time) time.Time {
 	h, m, s := t.Clock()
-	if h|m|s|t.Nanosecond() == 0 {
+	if h|m|s|t.Nanosecond() == 0 || t.Equal(day(t)) {
 		return d
 	}
 	return time.Date(d.Year(), d.Month(), d.Day(), h, m, s, t.Nanosecond(), d.Location())

@@ -16,6 +16,10 @@ type hanzi struct {
 	text string
 	rs   []rune
 	pos  []int // byte offset of each rune, and the length
+	from int   // the sentence whose tense is known: [from, to)
+	to   int
+
+	sentence int8 // its tense
 }
 
 // chinese finds the expressions of text by the Chinese rules.
@@ -117,6 +121,13 @@ func (h *hanzi) aim(i int) {
 		h.dir = +1
 		return
 	}
+	if i >= h.from && i < h.to { // the same sentence as before
+		h.tensed = h.sentence
+		if h.tensed > 0 {
+			h.dir = +1
+		}
+		return
+	}
 	a, b := i, i
 	for a > 0 && !strings.ContainsRune("。！？!?\n；;", h.rs[a-1]) {
 		a--
@@ -130,11 +141,12 @@ func (h *hanzi) aim(i int) {
 			h.tensed = -1
 		}
 	}
-	for _, w := range []string{"将", "打算", "计划", "准备", "即将", "希望", "想要", "要去", "会", "要", "提醒"} {
+	for _, w := range []string{"将", "打算", "计划", "准备", "即将", "希望", "想要", "定在", "定于", "要去", "会", "要", "提醒"} {
 		if strings.Contains(s, w) && (h.tensed == 0 || w == "将" || w == "打算" || w == "计划" || w == "准备" || w == "即将") {
 			h.tensed = +1
 		}
 	}
+	h.from, h.to, h.sentence = a, max(b, i+1), h.tensed
 	if h.tensed > 0 {
 		h.dir = +1
 	}
@@ -266,6 +278,9 @@ func (h *hanzi) length(i int) (q quantity, g Grain, next int) {
 		g = Century
 	default:
 		g = Week
+	}
+	if g == Year && q.n >= 1000 { // a year's number
+		return q, 0, 0
 	}
 	if (g == Year || g == Week || g == Day) && h.has(e, "半") != 0 && q.n >= 1 {
 		q.n += .5

@@ -1,6 +1,9 @@
 package temporal
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // date reads a Chinese date: the longest of the readings.
 func (h *hanzi) date(i int) (best node, next int) {
@@ -362,8 +365,9 @@ func (h *hanzi) otherDate(i int) (node, int) {
 func (h *hanzi) feastAt(i int) (*feast, int) {
 	for _, f := range hanFeasts {
 		if e := h.has(i, f.name); e != 0 {
-			for _, n := range h.r.feasts[f.first] {
-				if len(n.words) == f.words {
+			first, _, _ := strings.Cut(f.english, " ")
+			for _, n := range h.r.feasts[first] {
+				if strings.Join(n.words, " ") == f.english {
 					return n.feast, e
 				}
 			}
@@ -372,13 +376,10 @@ func (h *hanzi) feastAt(i int) (*feast, int) {
 	return nil, 0
 }
 
-// hanFeasts names feasts of the table by their English name's first word and its number of words.
-var hanFeasts = []struct {
-	name, first string
-	words       int
-}{
-	{"圣诞节", "christmas", 1}, {"平安夜", "christmas", 2}, {"元旦", "new", 3}, {"情人节", "valentines", 2},
-	{"万圣节", "halloween", 1}, {"复活节", "easter", 1}, {"感恩节", "thanksgiving", 1},
+// hanFeasts names feasts of the table by an English name that the table has.
+var hanFeasts = []struct{ name, english string }{
+	{"圣诞节", "christmas"}, {"平安夜", "christmas eve"}, {"元旦", "new years day"}, {"情人节", "valentines day"},
+	{"万圣节", "halloween"}, {"复活节", "easter"}, {"感恩节", "thanksgiving"},
 }
 
 // partAt reads a part of the day. dated allows the short forms.

@@ -11,7 +11,10 @@ type parser struct {
 	reader
 	text string
 	toks []token
-	free int // a number that may have a mark glued to its left: the second end of a range
+	kept  [3]kept
+	keep  int
+	depth int // dates inside dates
+	free  int // a number that may have a mark glued to its left: the second end of a range
 }
 
 // english finds the expressions of text by the English rules.
@@ -23,7 +26,21 @@ func (r *Resolver) english(text string, ref time.Time) (out []Mention) {
 	}
 	p := &parser{reader: reader{r: r, ref: ref}, text: text, toks: toks, free: -1}
 	p.bare = p.isBare()
+	sign := -1 // the next token that a time can hang on
 	for i := 0; i < len(toks); {
+		for sign < i && sign < len(toks) {
+			sign++
+			for sign < len(toks) && !toks[sign].sign {
+				sign++
+			}
+		}
+		if sign-i > reach && len(text) > shortText {
+			i = sign - reach
+			if sign == len(toks) {
+				break
+			}
+			continue
+		}
 		if !p.starts(i) {
 			i++
 			continue
@@ -60,6 +77,10 @@ func (p *parser) unpossessed(i int) int {
 
 // firstIdeograph is where Chinese, Japanese and Korean characters and marks begin in Unicode.
 const firstIdeograph = 0x2E80
+
+// reach is how many tokens before its first sign of time an expression can begin: "a couple of more than
+// three weeks".
+const reach = 7
 
 // shortText is the length in bytes up to which a text is read though no word of it is a sign of time:
 // "ten thirty", "on the first" are times only when they stand alone.

@@ -2,7 +2,7 @@ package temporal
 
 // year reads a year of four figures, "'23", "two thousand ten", or "44 BC".
 func (p *parser) year(i int) (y, next int) {
-	if p.isNumber(i) && p.toks[i].digits == 4 && p.toks[i].num >= 1000 && p.toks[i].num < 3000 {
+	if p.isNumber(i) && p.toks[i].digits == 4 && p.toks[i].num > 0 && p.toks[i].num < 3000 {
 		j := i + 1
 		if p.isAny(j, "ad") {
 			return p.toks[i].num, j + 1

@@ -117,7 +117,10 @@ func (p *parser) made(iv Interval, pt point) Mention {
 
 // accept reports whether a point that stands by itself at [i, e) is a time: latent ones need a preposition.
 func (p *parser) accept(pt point, i, e int) bool {
-	if p.isAny(i-1, "every", "each") && !p.bare {
+	if p.isAny(i-1, "every", "each") || p.has(i, cWeekday) && p.plural(i) { // a habit
+		return false
+	}
+	if pt.hasClk && pt.date.kind == noDate && (p.word(i-1, "line") || p.word(i-1, "ratio") || p.word(i-1, "verse") || p.word(i-1, "score")) {
 		return false
 	}
 	if pt.bound {
@@ -132,7 +135,7 @@ func (p *parser) accept(pt point, i, e int) bool {
 	case n.latent:
 		if n.kind == fields && n.m > 0 && n.d == 0 && !p.bare {
 			if p.is(i, "may") || p.is(i, "march") || p.is(i, "mar") {
-				return p.toks[i].upper && p.led(i) && !p.has(e, cSubject)
+				return p.toks[i].upper && p.led(i)
 			}
 			return p.led(i) && p.toks[i].upper || p.led(i) && !p.ambiguousSmall(i)
 		}
@@ -140,9 +143,6 @@ func (p *parser) accept(pt point, i, e int) bool {
 			return false
 		}
 		if n.kind == fields && n.wd > 0 && !p.bare {
-			if p.plural(i) {
-				return false
-			}
 			return p.toks[i].upper && (p.led(i) || i == 0) && !p.toks[i].caps
 		}
 		return p.led(i)

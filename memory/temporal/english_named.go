@@ -35,7 +35,7 @@ func (p *parser) named(i int) (n node, next int) {
 		}
 		return n, e
 	}
-	if y, e := p.year(i); e != 0 && p.rightClear(e) && !p.measured(e) {
+	if y, e := p.year(i); e != 0 && y >= 1000 && p.rightClear(e) && !p.measured(e) {
 		bare := p.bare && i == 0 && e == len(p.toks)
 		if bare || p.led2(i) {
 			return node{kind: fields, y: y, hasYear: true, abs: true}, e

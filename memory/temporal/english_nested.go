@@ -22,6 +22,9 @@ func (p *parser) container(i int) (Interval, int, bool) {
 // within reads an ordinal place in a longer time: nth weekday, day, week, weekend, month of.
 func (p *parser) within(i int) (node, int) {
 	j := p.skip(i, "the")
+	if p.has(j, cWeekday) && !p.plural(j) && p.isAny(j+1, "after", "before", "following") { // the Friday before 15 July
+		return p.weekdayFrom(p.toks[j].w.n, 1, j+1)
+	}
 	o, fromEnd := 0, false
 	switch {
 	case p.is(j, "last"), p.is(j, "final"):
@@ -64,15 +67,8 @@ func (p *parser) within(i int) (node, int) {
 		}
 		return node{}, 0
 	}
-	if wd > 0 && p.isAny(j, "after", "before") { // third Tuesday after Christmas 2014
-		a, e, ok := p.anchor(j + 1)
-		if !ok {
-			return node{}, 0
-		}
-		if p.is(j, "after") {
-			return fixedNode(unit(days(weekday(a.End.Add(-1), isoWeekday(wd), 1), 7*(o-1)), Day)), e
-		}
-		return fixedNode(unit(days(weekday(a.Start, isoWeekday(wd), -1), -7*(o-1)), Day)), e
+	if wd > 0 && p.isAny(j, "after", "before", "following") { // third Tuesday after Christmas 2014
+		return p.weekdayFrom(wd, o, j)
 	}
 	if !p.isAny(j, "of", "in") {
 		return node{}, 0
@@ -93,6 +89,18 @@ func (p *parser) within(i int) (node, int) {
 		}
 	}
 	return node{kind: fixed, iv: iv, abs: p.absolute(j+1, e)}, e
+}
+
+// weekdayFrom reads what follows a weekday: "[the Friday] before 15 July", "[the third Tuesday] after Christmas".
+func (p *parser) weekdayFrom(wd, o, j int) (node, int) {
+	a, e, ok := p.anchor(j + 1)
+	if !ok || a.Grain < Day || a.OpenStart || a.OpenEnd {
+		return node{}, 0
+	}
+	if p.is(j, "before") {
+		return fixedNode(unit(days(weekday(a.Start, isoWeekday(wd), -1), -7*(o-1)), Day)), e
+	}
+	return fixedNode(unit(days(weekday(a.End.Add(-1), isoWeekday(wd), 1), 7*(o-1)), Day)), e
 }
 
 // absolute reports whether a written-out year stands among tokens [i, j).

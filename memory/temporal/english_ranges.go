@@ -29,10 +29,10 @@ func (p *parser) span(i int, between bool) (Mention, int) {
 	if m, e := p.dayRange(i, between, led); e != 0 {
 		return m, e
 	}
-	if m, e := p.clockRange(i, between, led); e != 0 {
+	if m, e := p.yearRange(i, between, led); e != 0 {
 		return m, e
 	}
-	if m, e := p.yearRange(i, between, led); e != 0 {
+	if m, e := p.clockRange(i, between, led); e != 0 {
 		return m, e
 	}
 	a, j := p.point(i)
@@ -74,6 +74,9 @@ func (p *parser) span(i int, between bool) (Mention, int) {
 		base = x.End.Add(-1)
 	}
 	y, ok := p.at(b, base, +1)
+	if ok && y.Start.Before(x.Start) && y.Grain >= Day && !b.date.abs && b.date.kind == fixed && b.date.approx { // late May to early June
+		y.Start, y.End = add(y.Start, Year, 1), add(y.End, Year, 1)
+	}
 	if !ok || y.Start.Before(x.Start) {
 		return Mention{}, 0
 	}
@@ -135,18 +138,29 @@ func (p *parser) daysOf(m, d1, d2, e int) (Mention, int) {
 		n.y, n.hasYear, n.abs = y, true, true
 		e = f
 	}
-	x, ok := p.resolve(n, p.ref, p.dir)
-	if !ok || !valid(x.Start.Year(), m, d2) {
+	at := func(y int) (Interval, bool) {
+		if !valid(y, m, d1) || !valid(y, m, d2) {
+			return Interval{}, false
+		}
+		a := date(y, time.Month(m), d1, p.ref.Location())
+		return p.range2(unit(a, Day), unit(days(a, d2-d1), Day)), true
+	}
+	iv, ok := Interval{}, false
+	if n.hasYear {
+		iv, ok = at(n.y)
+	} else {
+		iv, ok = p.near(p.ref, p.dir, at)
+	}
+	if !ok {
 		return Mention{}, 0
 	}
-	y := unit(days(x.Start, d2-d1), Day)
-	return Mention{Interval: p.range2(x, y), Absolute: n.abs}, e
+	return Mention{Interval: iv, Absolute: n.abs}, e
 }
 
 // yearRange reads "2016-2019", "from 2010 to 2014", "1960 - 1961".
 func (p *parser) yearRange(i int, between, led bool) (Mention, int) {
 	a, j := p.year(i)
-	if j == 0 || !p.isNumber(i) {
+	if j == 0 || !p.isNumber(i) || a < 1000 {
 		return Mention{}, 0
 	}
 	k := p.separator(j, between)

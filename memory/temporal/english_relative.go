@@ -2,8 +2,42 @@ package temporal
 
 import "time"
 
-// date reads a date of any form that starts at token i: the longest of the readings.
-func (p *parser) date(i int) (best node, next int) {
+// date reads a date of any form that starts at token i: the longest of the readings. The last few answers
+// are kept, since a range, a point and a clock range ask for the same one.
+func (p *parser) date(i int) (node, int) {
+	if i >= len(p.toks) {
+		return node{}, 0
+	}
+	for k := range p.kept {
+		if m := &p.kept[k]; m.at == i+1 && m.dir == p.dir && m.tensed == p.tensed && p.free < 0 {
+			return m.n, m.next
+		}
+	}
+	if p.depth > maxDepth {
+		return node{}, 0
+	}
+	p.depth++
+	n, next := p.anyDate(i)
+	p.depth--
+	if p.free < 0 && (p.depth == 0 || next != 0) {
+		p.kept[p.keep] = kept{at: i + 1, dir: p.dir, tensed: p.tensed, n: n, next: next}
+		p.keep = (p.keep + 1) % len(p.kept)
+	}
+	return n, next
+}
+
+// maxDepth bounds dates inside dates ("the day after the first Monday of the month before May"): people stop
+// at three, and every level multiplies the readings to try.
+const maxDepth = 3
+
+// kept is an answer of date; at is the token's index plus one.
+type kept struct {
+	at, dir, next int
+	tensed        int8
+	n             node
+}
+
+func (p *parser) anyDate(i int) (best node, next int) {
 	try := func(n node, j int) {
 		if j > next {
 			best, next = n, j

@@ -148,6 +148,10 @@ func (p *parser) feastAt(i int) (*feast, int) {
 	if !p.has(i, cFeast) {
 		return nil, 0
 	}
+	switch p.plainWord(i - 1) { // another calendar's
+	case "chinese", "lunar", "orthodox", "islamic", "jewish", "persian":
+		return nil, 0
+	}
 	for _, n := range p.r.feasts[p.plainWord(i)] {
 		k := i
 		for _, w := range n.words {
@@ -173,7 +177,7 @@ func (p *parser) feastAt(i int) (*feast, int) {
 
 // plainWord is the word at i in small letters without apostrophes.
 func (p *parser) plainWord(i int) string {
-	if i >= len(p.toks) || p.toks[i].kind != aWord {
+	if i < 0 || i >= len(p.toks) || p.toks[i].kind != aWord {
 		return ""
 	}
 	if w := p.toks[i].w; w != nil && !p.toks[i].poss && strings.IndexByte(w.s, '\'') < 0 && w.s[0] != '-' {

@@ -84,7 +84,7 @@ func whole(i Interval) (string, bool) {
 		return [...]string{"spring ", "summer ", "autumn ", "winter "}[s.Month()/3-1] + yearWords(s), true
 	case s.YearDay() == 1 && is(Year):
 		return yearWords(s), true
-	case i.Grain == Decade && s.YearDay() == 1 && s.Year()%10 == 0 && is(Decade) && s.Year() >= 1000 && s.Year() <= 9999:
+	case i.Grain == Decade && s.YearDay() == 1 && s.Year()%10 == 0 && (s.Year()%100 != 0 || s.Year() >= 2000) && is(Decade) && s.Year() >= 1000 && s.Year() <= 9999: // the 1900s are a century
 		return "the " + yearWords(s) + "s", true
 	}
 	return "", false

@@ -12,6 +12,7 @@ type token struct {
 	space    bool  // white space, or the text's beginning, stands before it
 	upper    bool  // begins with a capital
 	caps     bool  // all capitals
+	sign     bool  // a number, or a word that a time hangs on
 	poss     bool  // ended in 's or s'
 	mark     rune  // of a mark
 	num      int   // of a number
@@ -51,7 +52,7 @@ func tokenize(text string, buf []token) (toks []token, trigger bool) {
 				}
 				j++
 			}
-			t := token{from: i, to: j, kind: aNumber, num: n, digits: j - i, space: space}
+			t := token{from: i, to: j, kind: aNumber, num: n, digits: j - i, space: space, sign: true}
 			toks = append(toks, t)
 			trigger = true
 			i = j
@@ -91,7 +92,7 @@ func tokenize(text string, buf []token) (toks []token, trigger bool) {
 				continue
 			}
 			if t.w != nil && t.w.cls&cTrigger != 0 {
-				trigger = true
+				t.sign, trigger = true, true
 			}
 			toks = append(toks, t)
 			i = j

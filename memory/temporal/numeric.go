@@ -38,14 +38,15 @@ func (p *parser) numeric(i int) (node, int) {
 		switch {
 		case a.digits == 4 && b.digits <= 2 && c.digits <= 2:
 			return p.ymd(a.num, b.num, c.num, e)
-		case c.digits == 4 && a.digits <= 2 && b.digits <= 2 && c.num >= 1000,
+		case c.digits == 4 && a.digits <= 2 && b.digits <= 2 && c.num > 0,
 			c.digits == 2 && a.digits <= 2 && b.digits <= 2 && sep != '.' && (sep == '/' || p.bare):
 			y := c.num
 			if c.digits == 2 {
 				y = p.shortYear(y)
 			}
 			m, d := a.num, b.num
-			if p.r.o.DayFirst && valid(y, b.num, a.num) || !valid(y, a.num, b.num) {
+			// with dots the day comes first wherever dots are used
+			if (p.r.o.DayFirst || sep == '.') && valid(y, b.num, a.num) || !valid(y, a.num, b.num) {
 				m, d = b.num, a.num
 			}
 			return p.ymd(y, m, d, e)
