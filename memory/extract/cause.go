@@ -57,10 +57,14 @@ type causer struct {
 	out   []Cause
 }
 
+// maxSentence bounds a sentence in tokens, so that the rules, which look to both of its ends, stay
+// linear in the text. Written prose hardly passes 100.
+const maxSentence = 160
+
 func (c *causer) sentences() {
 	for i := 0; i < len(c.toks); {
 		j := i
-		for j < len(c.toks) && c.toks[j].sent == c.toks[i].sent {
+		for j < len(c.toks) && c.toks[j].sent == c.toks[i].sent && j-i < maxSentence {
 			j++
 		}
 		s := sentence{from: i, to: j}
@@ -103,6 +107,19 @@ func (c *causer) words(i, j int) int {
 	}
 	return n
 }
+
+// half is the span of a clause without the conjunctions at its ends.
+func (c *causer) half(i, j int) Span {
+	for i < j && (!c.toks[i].word || c.words(i, j) > 1 && joints.has(c.toks[i].low)) {
+		i++
+	}
+	for j > i && (!c.toks[j-1].word || c.words(i, j) > 1 && joints.has(c.toks[j-1].low)) {
+		j--
+	}
+	return c.span(i, j)
+}
+
+var joints = words(`and but or so then well mainly mostly partly probably simply largely primarily`)
 
 // low is the lower-case word at i, "" outside [from, to) of s.
 func (c *causer) low(s sentence, i int) string {
@@ -215,9 +232,6 @@ func (c *causer) sentence(n int) {
 			}
 			got, ok := r.apply(c, n, i, end)
 			if !ok {
-				if r.final {
-					break
-				}
 				continue
 			}
 			got.Cue = c.span(i, end)
@@ -297,9 +311,10 @@ func (c *causer) titled(s sentence, i, end int) bool {
 // before is the sentence that a backward cue of sentence n leans on: the last one in the text that
 // says something. ok is false where there is none.
 func (c *causer) before(n int) (Span, bool) {
-	for n--; n >= 0; n-- {
+	for first := n - 8; n > 0 && n > first; {
+		n--
 		s := c.sents[n]
-		if c.words(s.from, s.to) == 1 && interjections.has(c.toks[s.from].low) {
+		if c.filler(s) {
 			continue
 		}
 		if c.words(s.from, s.to) < 2 || s.question {
@@ -309,6 +324,18 @@ func (c *causer) before(n int) (Span, bool) {
 	}
 	return Span{}, false
 }
+
+// filler tells whether s says nothing of its own: "Yep, Maria!", "For sure."
+func (c *causer) filler(s sentence) bool {
+	for k := s.from; k < s.to; k++ {
+		if t := c.toks[k]; t.word && !interjections.has(t.low) && !fillers.has(t.low) && !(t.capital && !t.start) && !givenNames.has(t.base()) {
+			return false
+		}
+	}
+	return true
+}
+
+var fillers = words(`i know see get it that is was so a very much you you're too that's it's cool nice great awesome amazing of course lot for asking the question really couldn't agree more agreed and your mean true fair enough`)
 
 // opener tells whether [from of s, i) holds nothing but words that may stand before a linking cue:
 // "And that's why", "Well, as a result".
@@ -326,8 +353,7 @@ var linking = words(`and but so well now maybe perhaps probably mostly mainly pa
 
 // negated: the cue is denied: "not because", "isn't due to", "didn't lead to".
 func (c *causer) negated(s sentence, i int) bool {
-	n := 0
-	for k := i - 1; k >= s.from && n < 2; k-- {
+	for k := i - 1; k >= s.from; k-- {
 		t := c.toks[k]
 		if !t.word {
 			return false
@@ -335,13 +361,10 @@ func (c *causer) negated(s sentence, i int) bool {
 		switch t.low {
 		case "not", "never", "neither", "nor", "without":
 			return true
-		case "just", "only", "simply", "really", "necessarily", "directly", "ever", "have", "has", "be", "always", "merely", "even":
+		case "just", "only", "simply", "really", "necessarily", "directly", "ever", "have", "has", "be", "been", "always", "merely", "even", "the", "a", "entirely", "all":
 			continue
 		}
-		if strings.HasSuffix(t.low, "n't") {
-			return n == 0
-		}
-		n++
+		return strings.HasSuffix(t.low, "n't")
 	}
 	return false
 }

@@ -529,28 +529,30 @@ func contributed(c *causer, s sentence, i, end int) bool {
 
 var objectPronouns = words(`me us him her them you it people everyone someone`)
 
-// objectTo: verb + someone + to + verb: "forced us to leave".
+// objectTo: verb + someone + to + verb: "forced us to leave". The one who causes is no person: that
+// "Ana convinced me to go" tells who, not why.
 func objectTo(c *causer, s sentence, i, end int) bool {
 	if c.negated(s, i) || i == s.from {
 		return false
 	}
-	switch p := c.low(s, i-1); p {
-	case "was", "were", "is", "are", "be", "been", "being", "i", "we", "they", "to", "you", "who", "i've", "a", "and", "the", "he", "she", "not", "people", "let":
-		if p != "who" {
-			return false
-		}
+	switch c.low(s, i-1) {
+	case "was", "were", "is", "are", "be", "been", "being", "i", "we", "they", "to", "you", "who", "i've", "a", "and", "the", "he", "she", "not", "people", "i'm", "we're", "they're", "you're", "keep", "more", "feeling":
 		return false
 	}
 	if givenNames.has(c.toks[i-1].base()) {
-		return false // a person who persuades is no cause of an event
+		return false
 	}
-	for k := end; k < s.to && k <= end+4; k++ {
-		t := c.toks[k]
-		if !t.word {
+	w := c.low(s, end)
+	if !objectPronouns.has(w) && w != "my" && w != "our" && w != "his" && w != "their" && w != "the" {
+		return false
+	}
+	for k := end + 1; k < s.to && k <= end+3; k++ {
+		if !c.toks[k].word {
 			return false
 		}
-		if t.low == "to" {
-			return k > end && c.low(s, k+1) != "" && !functionWords.has(c.low(s, k+1)) || k > end && (c.low(s, k+1) == "be" || c.low(s, k+1) == "do")
+		if c.toks[k].low == "to" {
+			v := c.low(s, k+1)
+			return v == "be" || v == "do" || v != "" && alpha(v[:1]) && !functionWords.has(v)
 		}
 	}
 	return false
@@ -578,7 +580,11 @@ consider reconsider see go`)
 // purposeSo: "so that we can": a clause follows. ", so that's" is another word.
 func purposeSo(c *causer, s sentence, i, end int) bool {
 	w := c.low(s, end)
-	if w == "" || w == "is" || w == "was" || w == "would" || w == "means" || w == "way" || c.negated(s, i) {
+	switch w { // "so that might be fun": that is the subject
+	case "", "is", "was", "would", "means", "way", "might", "could", "can", "will", "may", "must", "should", "made", "makes", "sounds", "helps", "helped", "wasn't", "isn't":
+		return false
+	}
+	if c.negated(s, i) {
 		return false
 	}
 	if i == s.from {
@@ -595,6 +601,20 @@ func clauseLike(c *causer, s sentence, i int) bool {
 	for k := i; k < s.to && k < i+6; k++ {
 		switch c.toks[k].low {
 		case "can", "could", "will", "would", "won't", "can't", "is", "are", "does", "doesn't", "don't", "may", "might", "never", "stays", "has", "have", "was", "were":
+			return true
+		}
+	}
+	return false
+}
+
+// soCan: "saved up so we could travel".
+func soCan(c *causer, s sentence, i, end int) bool {
+	if !pronouns.has(c.low(s, end)) || i == s.from || c.words(c.left(s, i), i) < 3 {
+		return false
+	}
+	for k := end; k < s.to && k <= end+2; k++ {
+		switch w := c.toks[k].low; {
+		case w == "can", w == "could", w == "won't", w == "wouldn't", k == end && strings.HasSuffix(w, "'ll"):
 			return true
 		}
 	}
@@ -630,6 +650,9 @@ func purposeBare(c *causer, s sentence, i, end int) bool {
 		if asks.has(c.toks[k].low) {
 			return false
 		}
+	}
+	if f := c.low(s, c.left(s, i)); f == "thank" || f == "thanks" {
+		return false
 	}
 	return c.words(c.left(s, i), i) >= 3 && deed(c, s, c.left(s, i), i)
 }
@@ -667,3 +690,12 @@ authority authorities powers law laws legislation bill bills proposal proposals 
 // asks take a person and an infinitive: "asked them to stop".
 var asks = words(`ask asks asked asking tell tells told telling want wants wanted wanting order orders ordered ordering urge urges urged urging beg begged advise advised warn warned invite invited force forced forces allow allowed allows
 encourage encouraged encourages help helps helped helping need needs get got expect expected remind reminded convince convinced persuade persuaded let let's try tried trying hope hoping able failed refused vowed pledged threatened calling called calls supposed plan plans planning planned like`)
+
+// demandingWhat: the participle, "marched demanding a reply", not the adjective of "a demanding job".
+func demandingWhat(c *causer, s sentence, i, end int) bool {
+	if c.opener(s, i) || functionWords.has(c.prevWord(s, i)) || strings.HasSuffix(c.prevWord(s, i), "ly") || commonAdj.has(c.prevWord(s, i)) {
+		return false
+	}
+	w := c.low(s, end)
+	return w != "" && !commonAdj.has(w) && w != "job" && w != "schedule" && w != "work" && w != "week" && w != "and" && w != "but" && c.words(end, s.to) >= 2 && c.words(c.left(s, i), i) >= 3
+}

@@ -11,7 +11,7 @@ type cue struct {
 	kind    string
 	shape   shape
 	conf    float64
-	final   bool // where it matches but does not apply, no later row of the word is tried
+	kept    int // words of the cue that belong to the half before it: "arrested" of "arrested for"
 	ok      func(c *causer, s sentence, i, end int) bool
 }
 
@@ -34,9 +34,17 @@ func row(kind string, sh shape, conf float64, pattern string, ok func(c *causer,
 	return r
 }
 
+// keeping is row with a first word that says what happened.
+func keeping(kind string, sh shape, conf float64, pattern string, ok func(c *causer, s sentence, i, end int) bool) cue {
+	r := row(kind, sh, conf, pattern, ok)
+	r.kept = 1
+	return r
+}
+
 var cueIndex = indexCues()
 
 var cueTable = []cue{
+	row("result", effectRight, 0.85, "because|due|thanks|owing of|to this|that|it|which", backRef),
 	// What was said before is the effect.
 	row("because", causeBack, 0.85, "that's|it's|this|that|it is|was|? because|cuz|'cause of?", notDenied),
 	row("because", causeBack, 0.8, "which is|was because of?", notDenied),
@@ -63,21 +71,21 @@ var cueTable = []cue{
 	row("due to", causeRight, 0.75, "in retaliation|protest|revenge|retribution for|of|at|against|over|to", nil),
 	row("due to", causeRight, 0.6, "in memory|honor|honour|solidarity|support of|with", nil),
 	row("due to", causeRight, 0.7, "out of fear|concern|spite|necessity|desperation|frustration", nil),
-	row("due to", causeRight, 0.65, "protest|protests|protested|protesting|arrested|detained|fired|sacked|suspended|sued|jailed|criticised|criticized|outrage|outraged|anger|angry|angered|furious|irked|resigned|dispute|row|strike|concern|concerns|fears|tension|tensions|demonstrations|rally|rallies|clashed|clashes|unrest|accused|condemned over", notOver),
-	row("due to", causeRight, 0.65, "arrested|jailed|fined|sued|fired|punished|detained|criticised|criticized|sentenced|praised|sacked|suspended|disqualified|blamed|grounded|scolded for", eventFor),
+	keeping("due to", causeRight, 0.65, "protest|protests|protested|protesting|arrested|detained|fired|sacked|suspended|sued|jailed|criticised|criticized|outrage|outraged|anger|angry|angered|furious|irked|resigned|dispute|row|strike|concern|concerns|fears|tension|tensions|demonstrations|rally|rallies|clashed|clashes|unrest|accused|condemned over", notOver),
+	keeping("due to", causeRight, 0.65, "arrested|jailed|fined|sued|fired|punished|detained|criticised|criticized|sentenced|praised|sacked|suspended|disqualified|blamed|grounded|scolded for", eventFor),
 
 	// Passive causes.
-	row("verb", causeVerb, 0.9, "caused by", notDenied),
-	row("verb", causeVerb, 0.85, "triggered|sparked|prompted|provoked|fuelled|fueled|spurred|ignited|brought on? by", notDenied),
-	row("verb", causeVerb, 0.85, "brought about|on by", notDenied),
-	row("verb", causeVerb, 0.6, "driven|motivated by", notDenied),
+	keeping("verb", causeVerb, 0.9, "caused by", notDenied),
+	keeping("verb", causeVerb, 0.85, "triggered|sparked|prompted|provoked|fuelled|fueled|spurred|ignited|brought on? by", notDenied),
+	keeping("verb", causeVerb, 0.85, "brought about|on by", notDenied),
+	keeping("verb", causeVerb, 0.6, "driven|motivated by", notDenied),
 	row("verb", causeVerb, 0.85, "result|results|resulted|resulting|stem|stems|stemmed|stemming from", resultFrom),
 	row("verb", causeVerb, 0.7, "arose|arises|arising from", notDenied),
-	row("verb", causeVerb, 0.75, "attributed|blamed to|on", attributed),
+	keeping("verb", causeVerb, 0.75, "attributed|blamed to|on", attributed),
 	row("verb", causeVerb, 0.7, "is|was|are|were down to", nil),
 
 	// Repairs: what mended it is the cause of its being mended.
-	row("fix", causeVerb, 0.8, "fixed|resolved|solved|cured|mitigated|remedied|repaired by", meansBy),
+	keeping("fix", causeVerb, 0.8, "fixed|resolved|solved|cured|mitigated|remedied|repaired by", meansBy),
 
 	// Results.
 	row("result", effectRight, 0.85, "that's|thats|this|that|which|here's is|was|? exactly|probably|also|partly|mainly|? why", whyResult),
@@ -86,9 +94,9 @@ var cueTable = []cue{
 	row("result", effectRight, 0.85, "as a|the|an direct|natural|immediate|? result|consequence", resultLink),
 	row("result", effectRight, 0.75, "consequently|therefore|thus|hence|accordingly", linkWord),
 	row("result", effectRight, 0.8, "for that|this reason", resultLink),
-	row("result", effectRight, 0.85, "because|due|thanks|owing of|to this|that|it|which", backRef),
 	row("result", effectRight, 0.7, "no wonder", wonder),
 	row("result", effectVerb, 0.65, "which means|meant that?", clauseNext),
+	row("purpose", deedLeft, 0.7, "so", soCan),
 	row("so", effectRight, 0.7, "so", resultSo),
 
 	// Verbs of causing.
@@ -114,6 +122,8 @@ var cueTable = []cue{
 	row("purpose", deedLeft, 0.7, "in an|a effort|bid|attempt to", purposeTo),
 	row("purpose", deedLeft, 0.65, "with the aim|goal|intention|intent|purpose|hope of", purposeTo),
 	row("purpose", deedLeft, 0.6, "for the sake|purpose of", purposeTo),
+	row("purpose", deedLeft, 0.65, "demanding", demandingWhat),
+	row("due to", causeRight, 0.7, "on suspicion|charges of", nil),
 	row("purpose", deedLeft, 0.65, "to avoid|prevent|stop|protest|demand|denounce|commemorate|oppose|ensure|protect|condemn|mourn|pressure|pressurise|pressurize|urge", purposeBare),
 	row("purpose", deedLeft, 0.55, "to raise|reduce|celebrate|honor|honour|support|press|show|express|seek|highlight|voice|save|improve|persuade|mark|push|restore|quell|disperse|block|create|promote", purposeBare),
 }
@@ -210,8 +220,8 @@ var weakFirst = map[string][]string{
 	"is": {"the", "why", "exactly", "partly", "also", "main", "real", "only", "reason", "down"}, "was": {"the", "why", "exactly", "partly", "also", "main", "real", "only", "reason", "down"},
 	"are": {"the", "down", "reason", "main"}, "were": {"the", "down", "reason", "main"},
 	"in": {"order", "an ", "a ", "response", "reaction", "retaliation", "the wake", "the aftermath", "view", "light", "anticipation", "protest", "revenge", "retribution", "memory", "hono", "solidarity", "support"},
-	"as": {"a ", "the ", "an "}, "for": {"fear", "lack", "want", "that", "this", "the "}, "with": {"the "}, "on": {"account"}, "out": {"of"}, "no": {"wonder"},
-	"it": {"is b", "was b", "is c", "was c", "b"}, "it's": {"because", "cuz", "'cause"}, "this": {"is", "was", "why", "because"}, "that": {"is", "was", "why", "because"},
+	"as": {"a ", "the ", "an "}, "for": {"fear", "lack", "want", "that", "this", "the "}, "with": {"the "}, "on": {"account", "suspicion", "charges"}, "out": {"of"}, "no": {"wonder"},
+	"it": {"is b", "was b", "is c", "was c", "because"}, "it's": {"because", "cuz", "'cause"}, "this": {"is", "was", "why", "because"}, "that": {"is", "was", "why", "because"},
 	"that's": {"why", "because", "exactly", "probably", "also", "partly", "mainly", "cuz", "'cause"}, "which": {"is", "was", "why", "means", "meant"},
 }
 
@@ -245,7 +255,7 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 		if !opening || c.words(end, s.to) < 1 {
 			return x, false
 		}
-		x.Cause = c.span(end, c.right(s, end))
+		x.Cause = c.half(end, c.right(s, end))
 		if p, ok := c.before(n); ok {
 			x.Effect = p
 		} else {
@@ -257,18 +267,18 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 		}
 		if !opening {
 			l := c.left(s, i)
-			x.Effect, x.Cause = c.span(l, i), c.span(end, c.right(s, end))
+			x.Effect, x.Cause = c.half(l, i+r.kept), c.half(end, c.right(s, end))
 			break
 		}
 		if k := c.comma(s, end); k >= 0 {
-			x.Cause, x.Effect = c.span(end, k), c.span(k+1, c.right(s, k+1))
+			x.Cause, x.Effect = c.half(end, k), c.half(k+1, c.right(s, k+1))
 			break
 		}
 		if r.kind == "purpose" || r.kind == "due to" || r.kind == "since" || c.words(end, s.to) < 2 && r.kind != "because" {
 			return x, false
 		}
 		// "Because my ankle is swollen.": the rest of a reply.
-		x.Cause = c.span(end, s.to)
+		x.Cause = c.half(end, s.to)
 		if p, ok := c.before(n); ok {
 			x.Effect = p
 		} else {
@@ -280,7 +290,7 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 			return x, false
 		}
 		if opening {
-			x.Effect = c.span(end, c.right(s, end))
+			x.Effect = c.half(end, c.right(s, end))
 			if p, ok := c.before(n); ok {
 				x.Cause = p
 			} else {
@@ -288,29 +298,38 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 			}
 			break
 		}
-		x.Cause, x.Effect = c.span(c.left(s, i), i), c.span(end, c.right(s, end))
+		x.Cause, x.Effect = c.half(c.left(s, i), i), c.half(end, c.right(s, end))
 	case effectVerb:
 		if opening && c.words(s.from, i) == 0 || c.words(end, s.to) < 1 {
 			return x, false
 		}
-		l := c.left(s, i)
+		l, r0 := c.left(s, i), i
 		if c.words(l, i) == 0 {
 			return x, false
 		}
-		x.Cause, x.Effect = c.span(l, i), c.span(end, c.right(s, end))
+		x.Effect = c.half(end, c.right(s, end))
 		if k := c.soSplit(s, i, end); k > 0 { // so ADJ that E
-			x.Cause, x.Effect = c.span(l, k), c.span(k+1, c.right(s, k+1))
-		}
-		if w := c.low(s, l); c.words(l, i) == 1 && (w == "that" || w == "this" || w == "it" || w == "which") {
-			if p, ok := c.before(n); ok && l == s.from {
-				x.Cause = p
-				x.Confidence = r.conf * 0.85
-			} else if l != s.from {
-				return x, false
-			} else {
-				x.Cause, x.Prior = Span{}, CauseSide
-				x.Confidence = r.conf * 0.8
+			r0 = k
+			x.Effect = c.half(k+1, c.right(s, k+1))
+		} else if v := c.pointer(s, i); v >= 0 {
+			// "..., and it made me cry": the cause is what "it" points to.
+			k := v
+			for k > s.from && (!c.toks[k-1].word || c.toks[k-1].low == "and" || c.toks[k-1].low == "but" || c.toks[k-1].low == "so") {
+				k--
 			}
+			if c.words(s.from, k) >= 2 {
+				l, r0 = c.left(s, k), k
+				x.Confidence = r.conf * 0.95
+			} else if p, ok := c.before(n); ok {
+				x.Cause, x.Confidence = p, r.conf*0.85
+				break
+			} else if c.opener(s, v) {
+				x.Prior, x.Confidence = CauseSide, r.conf*0.8
+				break
+			}
+		}
+		if x.Cause = c.half(l, r0); c.words(l, r0) == 1 && c.filler(sentence{from: l, to: r0}) {
+			return x, false
 		}
 	case causeVerb:
 		if c.words(end, s.to) < 1 {
@@ -318,10 +337,10 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 		}
 		if opening { // "Triggered by X, Y"
 			if k := c.comma(s, end); k >= 0 && r.kind != "fix" {
-				x.Cause, x.Effect = c.span(end, k), c.span(k+1, c.right(s, k+1))
+				x.Cause, x.Effect = c.half(end, k), c.half(k+1, c.right(s, k+1))
 				break
 			}
-			x.Cause = c.span(end, c.right(s, end)) // "The login broke. Fixed by pinning it."
+			x.Cause = c.half(end, c.right(s, end)) // "The login broke. Fixed by pinning it."
 			if p, ok := c.before(n); ok {
 				x.Effect = p
 			} else {
@@ -329,7 +348,7 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 			}
 			break
 		}
-		x.Effect, x.Cause = c.span(c.left(s, i), i), c.span(end, c.right(s, end))
+		x.Effect, x.Cause = c.half(c.left(s, i), i+r.kept), c.half(end, c.right(s, end))
 	}
 	return x, true
 }
@@ -365,11 +384,29 @@ func (c *causer) reason(s sentence, i int) (Cause, bool) {
 			} else if c.low(s, i+1) != "for" && c.low(s, i+1) != "why" && c.low(s, i+1) != "behind" {
 				return x, false
 			}
-			x.Effect, x.Cause = c.span(from, k), c.span(n, c.right(s, n))
+			x.Effect, x.Cause = c.half(from, k), c.half(n, c.right(s, n))
 			return x, c.words(from, k) >= 1 && c.words(n, s.to) >= 1
 		}
 	}
 	return x, false
+}
+
+// pointer is the index of the it, that, this or which that is the subject of the verb at i, adverbs
+// between; -1 where the subject is another.
+func (c *causer) pointer(s sentence, i int) int {
+	for k := i - 1; k >= s.from && k >= i-4; k-- {
+		switch c.toks[k].low {
+		case "it", "that", "this", "which":
+			if k == s.from || !c.toks[k-1].word || c.toks[k-1].low == "and" || c.toks[k-1].low == "but" || c.toks[k-1].low == "so" {
+				return k
+			}
+			return -1
+		case "really", "just", "always", "even", "also", "has", "had", "have", "only", "then", "sometimes", "often", "would", "could", "can", "might", "may", "will", "definitely", "truly", "totally", "eventually", "finally", "in", "fact":
+		default:
+			return -1
+		}
+	}
+	return -1
 }
 
 // soSplit is the index of "that" in "so tired that E", 0 for any other cue.

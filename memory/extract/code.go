@@ -32,7 +32,7 @@ func chunkMentions(text string, out []Mention) []Mention {
 				break
 			}
 			switch c {
-			case '/', '_', ':', '#', '@', '.', '+', '\\', '(', '-', '>', '$', '=':
+			case '/', '_', ':', '#', '&', '@', '.', '+', '\\', '(', '-', '>', '$', '=':
 				odd = true
 			default:
 				if '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' && j > i || c >= utf8.RuneSelf {
@@ -85,7 +85,7 @@ func backticked(text string, i int) (Mention, int, bool) {
 }
 
 const (
-	openers = "([{<\"'`“‘*~|,"
+	openers = "([{<\"'`“‘*|,"
 	closers = ".,;!?)]}>\"'`”’…*~|:"
 )
 
@@ -153,6 +153,13 @@ func form(s string) (EntityType, float64) {
 	}
 	if k := strings.LastIndexByte(s, '#'); k > 0 && digits(s[k+1:]) && (strings.EqualFold(s[:k], "pr") || strings.EqualFold(s[:k], "gh") || strings.Count(s[:k], "/") == 1 || strings.EqualFold(s[:k], "issue")) {
 		return "issue", 0.95
+	}
+	if k := strings.IndexByte(s, '&'); k > 0 && k <= 3 && len(s)-k <= 4 && alpha(s[:k]) && alpha(s[k+1:]) && strings.ToUpper(s) == s {
+		switch s {
+		case "Q&A", "R&D", "R&R", "B&B", "M&A", "P&L", "D&D":
+			return "", 0
+		}
+		return "org", 0.7
 	}
 	if issueKey(s) {
 		return "issue", 0.9
@@ -383,7 +390,7 @@ func pathForm(s, low string) (EntityType, float64) {
 			if len(stem) == 1 && !line && (ext == "h" || ext == "c" || ext == "so") {
 				return "", 0
 			}
-			if !line && commonWord(strings.ToLower(stem)) && commonWord(ext) {
+			if !line && ext == "so" && commonWord(strings.ToLower(stem)) {
 				return "", 0 // "done.so", a missing blank
 			}
 			return "path", 0.9
@@ -496,7 +503,7 @@ func ident(s string) bool {
 }
 
 // brands are written with a small first letter and a capital inside, like identifiers.
-var brands = words(`iphone iphones ipad ipads ipod imac ios ipados icloud itunes imessage imovie ebay macos watchos tvos phd ebook ebooks lgbtq dslr`)
+var brands = words(`iphone iphones ipad ipads ipod imac ios ipados icloud itunes imessage imovie ebay macos watchos tvos phd ebook ebooks`)
 
 var codeTails = []string{"Error", "Exception", "Handler", "Factory", "Manager", "Client", "Controller", "Listener", "Config", "Request", "Response", "Reader", "Writer", "Store", "Index", "Context", "Provider", "Service", "Repository", "Interface", "Func", "Test", "Builder", "Parser", "Worker", "Queue", "Pool", "Cache", "Middleware"}
 
@@ -564,6 +571,9 @@ func identForm(s, low string) (EntityType, float64) {
 	}
 	if brands.has(low) {
 		return "thing", 0.8
+	}
+	if k := strings.IndexFunc(body, unicode.IsUpper); k > 0 && (functionWords.has(body[:k]) || interjections.has(body[:k])) && givenNames.has(strings.ToLower(body[k:])) {
+		return "", 0 // "forMax", a missing blank
 	}
 	if body[0] >= 'a' && body[0] <= 'z' && camel(body) {
 		return "code", 0.85

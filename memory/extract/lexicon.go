@@ -46,7 +46,7 @@ hey hi hello hiya howdy yo heya greetings welcome bye goodbye cheers thanks than
 congratulations wow whoa woah oh ooh oooh ah aha ahh aw aww awww ugh uh um umm hm hmm mm mmm mhm huh ha haha hahaha hehe lol lmao omg yay
 yikes oops ouch phew psst shh gosh gee jeez geez damn dang darn heck hell god goodness wait ok okay okey yes yeah yea yep yup yess ya nah
 nope no alright right sure well good morning afternoon evening night dear bravo hooray hurray woohoo yahoo amen ditto duh eh er
-farewell goodnight haha ta indeed absolutely definitely exactly totally anyways anyhow look listen see ya bro dude man guys folks sis
+farewell goodnight haha ta indeed absolutely definitely exactly totally anyways anyhow look listen see ya bro dude man guys folks sis anytime
 buddy pal mate friend friends everyone all team honey sweetie babe baby darling love sir ma'am madam champ kiddo bestie girl boy girls boys
 lady ladies gentlemen hun sweetheart man men kid kids`)
 
@@ -131,7 +131,7 @@ animal bright cars chess climbing coolest cozy crafting creativity dang distance
 insane intriguing jaw kinda kudos landed landscapes legendary looks lovely luckily marvelous mindful motivating nailed neither nothing nowadays outdoors outstanding passionate persistence photography plus practice precisely preach pretty priceless promising proud
 random reconnecting refreshing remarkable resilience respect same scoring seriously sick simply sorta sounds spectacular splendid stoked stretching stunning superb sweet teamwork terrific therapeutic touching touche trading tragic tranquil tremendous tricky trippy true tuff ultimately unwinding upside
 volunteering watercolors whoever winning witnessing woot wondrous wonderful wouldn't yum yummy
-accidents arrested authorities citizens court demonstrators farmers government governments investigators judges lawmakers lawyers miners ministers officers officials opposition organisers organizers police politicians protesters protestors rebels residents soldiers strikers troops union unions voters witnesses workers according
+injury injuries allergy allergies tons activist activists wolf wolves clay iron steel bummer agreed chosen pottery accidents arrested authorities citizens court demonstrators farmers government governments investigators judges lawmakers lawyers miners ministers officers officials opposition organisers organizers police politicians protesters protestors rebels residents soldiers strikers troops union unions voters witnesses workers according
 additionally addressing admittedly ahead allegedly almost altogether amid amidst among annually apparently approximately arguably aside assuming back barely basically beforehand briefly broadly certainly clearly collectively commonly comparatively completely consequently continuing conversely critics
 currently definitely deliberately despite directly doubtless earlier effectively elsewhere entirely equally essentially eventually evidently explicitly extremely finally firstly formerly fortunately frankly frequently fully furthermore generally given gradually greatly half halfway hardly
 hence hereby historically hopefully however immediately importantly increasingly indeed initially interestingly ironically largely lastly lately likewise locally longterm mainly meantime meanwhile merely moreover mostly namely naturally nearly nevertheless nonetheless normally notably

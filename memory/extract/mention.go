@@ -55,8 +55,10 @@ type finder struct {
 	toks  []token
 	known func(string) bool
 	query bool
-	// seen holds the words that stand capitalised inside a sentence; built when first asked.
-	seen wordSet
+	// seen counts the words that stand capitalised inside a sentence, lows holds those that stand in
+	// lower case anywhere; built when first asked.
+	seen map[string]int
+	lows wordSet
 	flat map[int32]bool // sentences whose capitals say nothing: titles, shouting
 	out  []Mention
 }
@@ -127,7 +129,7 @@ func (f *finder) flatten() {
 			}
 			j++
 		}
-		if long >= 4 && capital*10 >= long*8 && small == 0 && capital-shout < long && (long >= 5 || shout*2 > long) || long >= 2 && shout*10 >= long*7 {
+		if long >= 5 && capital*10 >= long*8 && small == 0 || long >= 2 && shout*10 >= long*7 {
 			if f.flat == nil {
 				f.flat = map[int32]bool{}
 			}
@@ -137,7 +139,7 @@ func (f *finder) flatten() {
 	}
 }
 
-var quotePairs = map[string]string{`"`: `"`, "“": "”", "«": "»", "„": "“", "‘": "’"}
+var quotePairs = map[string]string{`"`: `"`, "“": "”", "«": "»", "„": "“", "‘": "’", "'": "'"}
 
 // quoted takes titles in quotation marks whole: "The Long Way Home".
 func (f *finder) quoted() {
@@ -153,7 +155,7 @@ func (f *finder) quoted() {
 		j, n, capital := i+1, 0, 0
 		lastCap := false
 		sound := true
-		for j < len(f.toks) && n <= 9 {
+		for j < len(f.toks) && n <= 9 && j-i <= 30 {
 			u := f.toks[j]
 			if !u.word && u.low == end {
 				break
@@ -172,10 +174,9 @@ func (f *finder) quoted() {
 			}
 			j++
 		}
-		if j >= len(f.toks) || n > 9 {
+		if j >= len(f.toks) || n > 9 || j-i > 30 {
 			continue
 		}
-		closed := f.toks[j]
 		if n == 0 || j-i < 2 {
 			continue
 		}
@@ -200,7 +201,6 @@ func (f *finder) quoted() {
 		if t.low == end { // a plain " closes nothing unless it opened something
 			i = j
 		}
-		_ = closed
 	}
 }
 
@@ -249,7 +249,7 @@ func (f *finder) runEnd(i int) int {
 			return j
 		case t.word && t.glued && digits(t.low) && len(t.low) <= 2 && !calendarWords.has(p.low) && j == f.lastCap(i, j)+1:
 			// "Chapter 5", "Windows 11", "Catan 2": a number closes a name.
-			if j+1 < len(f.toks) && (f.toks[j+1].is(":") || f.toks[j+1].is("%") || f.toks[j+1].is("/") || f.toks[j+1].is(".") && !f.toks[j+1].glued) || commonWord(p.low) || givenNames.has(p.low) {
+			if j+1 < len(f.toks) && (f.toks[j+1].is(":") || f.toks[j+1].is("%") || f.toks[j+1].is("/") || f.toks[j+1].is(".") && !f.toks[j+1].glued) || commonWord(p.low) && !nameHeads.has(p.low) || givenNames.has(p.low) {
 				return j
 			}
 			return j + 1
@@ -341,7 +341,10 @@ func (f *finder) run(i, end int) {
 		}
 		low := t.base()
 		last := i+1 >= end
-		strip := functionWords.has(t.low) || calendarWords.has(low) && !f.monthName(i, last) ||
+		if i+1 < end && f.toks[i+1].is("&") {
+			break
+		}
+		strip := f.functional(i) || calendarWords.has(low) && !f.monthName(i, last) ||
 			interjections.has(low) && !(nameHeads.has(low) && !last) ||
 			low == "i"
 		if !strip && t.start && !last && commonWord(low) && !givenNames.has(low) {
@@ -349,6 +352,11 @@ func (f *finder) run(i, end int) {
 			if strip && f.headed(i, end) {
 				strip = false
 			}
+		}
+		if !strip && t.start && end-i == 2 && f.toks[i+1].word && !givenNames.has(low) && !titles.has(low) && !nameHeads.has(low) && t.bare == t.to {
+			// "Anytime Nate": a word that is no name's before one that is.
+			n := f.toks[i+1].base()
+			strip = givenNames.has(n) && !ambiguousNames.has(n) || f.mid(n) && f.seen[n] > 1 && !f.mid(low)
 		}
 		if !strip {
 			break
@@ -358,7 +366,7 @@ func (f *finder) run(i, end int) {
 	for end > i {
 		t := &f.toks[end-1]
 		low := t.base()
-		if t.word && (t.capital || digits(t.low)) && !functionWords.has(low) && !(interjections.has(low) && end-i > 1 && !orgWords.has(low) && !placeWords.has(low)) && !(calendarWords.has(low) && end-i > 1 && !f.inTitle(i, end)) {
+		if t.word && (t.capital || digits(t.low)) && !f.functional(end-1) && !(end-i > 1 && trailing.has(low)) && !(calendarWords.has(low) && end-i > 1 && !f.inTitle(i, end)) {
 			break
 		}
 		end--
@@ -374,6 +382,24 @@ func (f *finder) run(i, end int) {
 		return
 	}
 	f.keep(i, end, 0)
+}
+
+// trailing are greetings that stand behind a name without a comma: "Bye Mel Thanks".
+var trailing = words(`thanks thank thx hi hey hello bye yes no ok okay please lol wow`)
+
+// functional: a word of the closed classes, unless it stands where it must be a name: "I gave it to Will".
+func (f *finder) functional(i int) bool {
+	t := &f.toks[i]
+	if !functionWords.has(t.low) && !(t.bare < t.to && functionWords.has(t.base())) {
+		return false
+	}
+	if !ambiguousNames.has(t.base()) || t.shout || f.flat[t.sent] {
+		return true
+	}
+	if t.start || f.afterColon(i) {
+		return i+1 >= len(f.toks) || !deedVerbs.has(f.toks[i+1].low)
+	}
+	return false
 }
 
 // headed: "Central Park", "Mount Doom": the run closes with a word that names of places and houses do.
@@ -447,22 +473,30 @@ func (f *finder) alone(i int, weak bool) {
 	t := &f.toks[i]
 	low := t.base()
 	n := int(t.bare - t.from)
-	if n < 2 && !(n == 1 && f.query && false) {
+	if n < 2 {
 		return
 	}
-	if functionWords.has(t.low) || functionWords.has(low) && t.low != low || low == "ok" {
+	if f.functional(i) || low == "ok" {
 		return
 	}
 	given := givenNames.has(low)
+	if k := strings.IndexByte(low, '-'); k > 2 && !given { // Ann-Marie
+		given = givenNames.has(low[:k])
+	}
 	amb := ambiguousNames.has(low)
 	if calendarWords.has(low) && !f.monthName(i, true) {
 		return
 	}
 	poss := t.bare < t.to
+	if services.has(low) {
+		f.keep(i, i+1, 0.85)
+		return
+	}
 	if t.shout && !given {
 		// An acronym, or one word shouted.
-		if n <= 6 && !commonWord(low) && !interjections.has(low) && !(weak && n > 4) && !roman(low) {
-			f.keep(i, f.group(i), 0.75)
+		g := f.group(i)
+		if (n <= 6 || t.inner) && (!commonWord(low) || g > i+1 && !functionWords.has(low) && !weak) && !interjections.has(low) && !(weak && n > 4) && !roman(low) {
+			f.keep(i, g, 0.75)
 		}
 		return
 	}
@@ -480,7 +514,7 @@ func (f *finder) alone(i int, weak bool) {
 			f.keep(i, i+1, 0.95)
 		case given || amb:
 			f.keep(i, i+1, 0.8)
-		case commonWord(low):
+		case commonWord(low), placeWords.has(low), orgWords.has(low):
 			if f.known != nil && f.known(low) {
 				f.keep(i, i+1, 0.6)
 			}
@@ -497,17 +531,20 @@ func (f *finder) alone(i int, weak bool) {
 		next = f.toks[i+1]
 	}
 	verb := next.word && personVerbs.has(next.low)
-	voc := next.is(",") || next.is("!") && !next.start
+	// "Injury's been rough" holds a verb, "Ana's book" a possessor.
+	contracted := poss && (!next.word || functionWords.has(next.low) || strings.HasSuffix(next.low, "ing") || next.low == "got" || next.low == "gone")
 	switch {
 	case given && !amb:
 		f.keep(i, i+1, 0.9)
 	case f.known != nil && f.known(low) && (!commonWord(low) || amb):
 		f.keep(i, i+1, 0.8)
+	case strings.HasPrefix(low, "o'") && n > 4:
+		f.keep(i, i+1, 0.8)
 	case amb || given:
-		if poss || verb && !auxName.has(low) && next.low != "and" || voc && next.is(",") && amb && f.mid(low) || f.mid(low) {
+		if poss && !contracted || next.word && deedVerbs.has(next.low) && !auxName.has(low) || f.mid(low) {
 			f.keep(i, i+1, 0.6)
 		}
-	case commonWord(low):
+	case commonWord(low), placeWords.has(low), orgWords.has(low):
 		if f.mid(low) && !f.small(low) && poss {
 			f.keep(i, i+1, 0.5)
 		}
@@ -518,7 +555,7 @@ func (f *finder) alone(i int, weak bool) {
 	case t.inner && n >= 2 && strings.IndexByte(low, '\'') < 0:
 		f.keep(i, i+1, 0.7)
 	case derived(low):
-	case poss:
+	case poss && !contracted:
 		f.keep(i, i+1, 0.7)
 	case verb && next.low != "and" && next.low != "will" || afterGreeting:
 		f.keep(i, i+1, 0.65)
@@ -528,6 +565,10 @@ func (f *finder) alone(i int, weak bool) {
 		f.keep(i, i+1, 0.4)
 	}
 }
+
+// deedVerbs of persons alone: after them a word that is also a noun is a name.
+var deedVerbs = words(`said says told tells asked asks wants wanted went thinks thought knew got gave gives lives lived moved bought wrote invited visited joined agreed decided suggested mentioned replied married recommended proposed noticed
+fixed merged deployed reported reviewed left came hasn't doesn't`)
 
 // auxName: "Will was there" is a person, "Will is ..." hardly ever anything else, yet "May had" is odd.
 var auxName = words(`may said`)
@@ -562,25 +603,28 @@ func (f *finder) afterColon(i int) bool {
 // mid: the same word stands capitalised inside another sentence of the text, and never in lower case.
 func (f *finder) mid(low string) bool {
 	if f.seen == nil {
-		f.seen = wordSet{}
+		f.seen = map[string]int{}
 		for i := range f.toks {
 			t := &f.toks[i]
 			if t.word && t.capital && !t.start && !t.shout && !f.afterColon(i) && !f.flat[t.sent] {
-				f.seen[t.base()] = struct{}{}
+				f.seen[t.base()]++
 			}
 		}
 	}
-	return f.seen.has(low)
+	return f.seen[low] > 0
 }
 
 // small: the word stands in lower case somewhere in the text.
 func (f *finder) small(low string) bool {
-	for i := range f.toks {
-		if t := &f.toks[i]; t.word && !t.capital && t.base() == low {
-			return true
+	if f.lows == nil {
+		f.lows = wordSet{}
+		for i := range f.toks {
+			if t := &f.toks[i]; t.word && !t.capital {
+				f.lows[t.base()] = struct{}{}
+			}
 		}
 	}
-	return false
+	return f.lows.has(low)
 }
 
 // group extends a name by lower-case nouns that make it a group's: "LGBTQ support group".
@@ -655,7 +699,7 @@ func (f *finder) kind(i, end int) (EntityType, float64) {
 	switch {
 	case groupNouns.has(last) && !f.toks[end-1].capital:
 		return Org, 0.8
-	case titles.has(first) && !(first == "st" || first == "saint") && !placeWords.has(last) && !orgWords.has(last):
+	case titles.has(first) && first != "st" && first != "saint" && !placeWords.has(last) && !orgWords.has(last) && !f.has(i, end, "of"):
 		return Person, 0.95
 	case placeWords.has(last) || first == "mount" || first == "lake" || first == "mt" || first == "fort" || first == "port":
 		return Place, weak

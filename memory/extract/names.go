@@ -1,5 +1,7 @@
 package extract
 
+import "strings"
+
 // givenNames are frequent given names in English texts of many origins; one of them at the start of
 // a sentence is a person without further evidence. ambiguousNames are words as often: those ask for
 // evidence there. Public knowledge, written for this package.
@@ -13,7 +15,7 @@ caitlin calvin cameron camila camilla candace cara carl carla carlo carlos carme
 cedric celeste celia cesar chandler chandra charlene charles charlie charlotte chelsea chen cheryl chloe chris christa christian christina christine christopher christy cindy claire clara clarence
 clark claude claudia clayton cliff clifford clint clinton clyde cody cole colin colleen connie connor conor conrad cora corey corinne courtney craig cristina crystal curtis cynthia daisy dale dalia damian damien damon
 dan dana daniel daniela danielle danny daphne daria darius darlene darrell darren daryl dave david dean deanna debbie deborah debra deepak deirdre delia della denis denise dennis derek desmond devin
-devon diana diane dianne diego dieter dimitri dina dinesh dmitri dolores dominic dominique don donald donna dora doreen doris dorothy doug douglas duncan dustin dwayne dwight dylan earl ebony eddie
+devon diana diane dianne diego dieter dimitri dina dinesh dmitri dolores dominic dominique don donald donna dora doreen doris dorothy doug douglas duncan dustin dwayne dwight dylan earl ebony ed eddie
 edgar edith edmund eduardo edward edwin eileen elaine eleanor elena eli elias elijah elisa elise elizabeth ella ellen ellie elliot elliott elmer eloise elsa elsie elton elvira elvis emil emilia emilio
 emily emma emmanuel enrique eric erica erik erika erin ernest ernesto esme esmeralda esteban estelle esther ethan ethel eugene eunice eva evan evelyn fabian farah fatima felicia felipe felix fernanda fernando
 fiona florence floyd frances francesca francesco francis francisco franco frank frankie franklin fred freddie freddy frederick frida gabriel gabriela gabriella gabrielle gail garrett gareth gary gavin gemma gene
@@ -44,6 +46,19 @@ var ambiguousNames = words(`
 angel april art ash august autumn basil bill blake blanche brad brook buck buddy cash chance chase christian christmas clay cliff crystal daisy dale dawn dean destiny don drew earl eve faith fern flora frank
 gene ginger glen grace grant hazel heath heather holly hope hunter iris ivy jack jade jasmine jay jean jesus john josh joy june kelly king lance laurel lee lily mark marsh mason max may melody mercy mike miles mina
 olive pat patience paige pearl penny peg piper pierce prudence ray reed rich rick rob robin rocky rod rose ruby rusty sandy skip sky star sue summer sunny ted violet wade will willow winter woody`)
+
+// pairWords in the table of nicknames are programs or plain words: they make no given name.
+var pairWords = words(`kubernetes k8s postgresql postgres javascript js typescript ts ant bran dot cat nan pip lex memo kit dolly kitty tab em mon char bas al la lo val vic dick rich rob art pat gene drew chance reg nat mo san`)
+
+func init() {
+	for _, line := range nicknames {
+		for _, w := range strings.Fields(line) {
+			if !pairWords.has(w) && !commonWords.has(w) && !functionWords.has(w) && !ambiguousNames.has(w) {
+				givenNames[w] = struct{}{}
+			}
+		}
+	}
+}
 
 // nicknames groups the forms of one given name; the first is the full one. Forms may stand in several.
 var nicknames = []string{

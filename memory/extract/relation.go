@@ -52,9 +52,6 @@ func role(w string) (string, bool, bool) {
 		if r, ok := roleOf[w[:len(w)-1]]; ok {
 			return r, true, true
 		}
-		if i := strings.IndexByte(w, '-'); i > 0 && strings.HasSuffix(w, "-in-law") {
-			_ = i
-		}
 	}
 	if i := strings.Index(w, "s-in-law"); i > 0 {
 		if r, ok := roleOf[w[:i]+"-in-law"]; ok {
@@ -117,7 +114,7 @@ func Relations(text string) []RelationMention {
 		m.OwnerText = m.Owner.In(text)
 		if !named {
 			m.OwnerText = t.low
-		} else if i > 0 && toks[i-1].word && toks[i-1].capital && toks[i-1].glued && !toks[i-1].start && !functionWords.has(toks[i-1].low) && !interjections.has(toks[i-1].low) {
+		} else if i > 0 && toks[i-1].word && toks[i-1].capital && t.glued && (!toks[i-1].start || givenNames.has(toks[i-1].low)) && !functionWords.has(toks[i-1].low) && !interjections.has(toks[i-1].low) {
 			m.Owner.From = int(toks[i-1].from) // Ross Geller's sister
 			m.OwnerText = m.Owner.In(text)
 			m.Span.From = m.Owner.From
@@ -161,7 +158,7 @@ func (m *RelationMention) apposition(text string, toks []token, i, k int) {
 		return
 	}
 	// "Tom, my husband, ..."
-	if i >= 2 && toks[i-1].is(",") && toks[i-2].word && properName(toks[i-2]) && toks[i-2].sent == toks[i].sent && !m.Plural &&
+	if i >= 2 && toks[i-1].is(",") && toks[i-2].word && toks[i-2].capital && !ambiguousNames.has(toks[i-2].low) && toks[i-2].sent == toks[i].sent && !m.Plural &&
 		(k+1 >= len(toks) || !toks[k+1].word || toks[k+1].sent != toks[k].sent) && givenNames.has(toks[i-2].base()) &&
 		(i < 3 || !interjections.has(toks[i-3].low)) && (k+1 >= len(toks) || !toks[k+1].is("!") && !toks[k+1].is("?")) {
 		f := i - 2

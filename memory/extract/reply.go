@@ -34,14 +34,7 @@ func ReplyCauses(prev, reply string) []Cause {
 	// The first sentence of the reply that says something may lean back.
 	for n := range r.sents {
 		s := r.sents[n]
-		filler := true
-		for k := s.from; k < s.to; k++ {
-			if t := r.toks[k]; t.word && !interjections.has(t.low) && !fillers.has(t.low) && !(t.capital && !t.start) && !givenNames.has(t.base()) {
-				filler = false
-				break
-			}
-		}
-		if filler {
+		if r.filler(s) {
 			continue
 		}
 		if s.question {
@@ -79,8 +72,6 @@ func ReplyCauses(prev, reply string) []Cause {
 	}
 	return nil
 }
-
-var fillers = words(`i know see get it that is was so a very much you are too that's it's cool nice great of course lot for asking the question really`)
 
 // bareAnswer takes the first statement of a reply to a why-question as the reason.
 func (c *causer) bareAnswer(s sentence, effect Span) []Cause {

@@ -184,6 +184,7 @@ func labelOf(line string) (label, bool) {
 		}
 		return l, false
 	}
+	before := l.at != "" // "10:30 standup" names nobody
 	bold := false
 	if strings.HasPrefix(line[p:], "**") {
 		bold = true
@@ -247,7 +248,7 @@ func labelOf(line string) (label, bool) {
 		return l, true
 	}
 	l.body, l.bare = len(line), true
-	return l, l.at != "" && !bold
+	return l, l.at != "" && !before && !bold
 }
 
 // nameShape: one to four words, of letters, that begin with a capital or stand where only a name does.
