@@ -154,6 +154,9 @@ func Open(dir string, o Options) (*Bank, error) {
 	if err := b.load(); err != nil {
 		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
 	}
+	if err := b.dropRequests(); err != nil {
+		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	b.startSlow(ctx)

@@ -65,6 +65,7 @@ type writing struct {
 	warnings []string
 	own      []string // refs of our own blocks that the content holds
 	ownOnly  bool
+	request  string // of an attached process: its answer is kept in the same batch
 }
 
 func (b *Bank) zone(from *Session) (*time.Location, error) {
@@ -298,13 +299,20 @@ func (b *Bank) commit(w *writing) (Receipt, store.Commit, error) {
 		return Receipt{}, nil, err
 	}
 	ops, pending := b.enqueue(ops, p, w.parts)
+	rec := b.receipt(w, whole, nil)
+	rec.Pending = pending
+	if w.request != "" {
+		op, err := b.requestOp(w.request, rec, "")
+		if err != nil {
+			return Receipt{}, nil, err
+		}
+		ops = append(ops, op)
+	}
 	commit, err := b.kv.Apply(ops)
 	if err != nil {
 		return Receipt{}, nil, err
 	}
 	b.applied(p, w, known, states)
-	rec := b.receipt(w, whole, nil)
-	rec.Pending = pending
 	b.watch.send(Change{Kind: "remembered", Project: w.project, IDs: []string{rec.ID}, At: w.now})
 	b.wake()
 	return rec, commit, nil
@@ -451,6 +459,14 @@ func (b *Bank) again(p store.Project, w *writing, id graph.ID) (Receipt, store.C
 	if err != nil {
 		return Receipt{}, nil, true, err
 	}
+	rec := b.receipt(&writing{note: n, project: w.project, parts: []*store.Record{r}, analyses: []*store.Analysis{b.analysisOf(p, r)}, warnings: w.warnings}, r, st)
+	if w.request != "" {
+		op, err := b.requestOp(w.request, rec, "")
+		if err != nil {
+			return Receipt{}, nil, true, err
+		}
+		ops = append(ops, op)
+	}
 	commit, err := b.kv.Apply(ops)
 	if err != nil {
 		return Receipt{}, nil, true, err
@@ -470,7 +486,6 @@ func (b *Bank) again(p store.Project, w *writing, id graph.ID) (Receipt, store.C
 		}
 		s.Unlock()
 	}
-	rec := b.receipt(&writing{note: n, project: w.project, parts: []*store.Record{r}, analyses: []*store.Analysis{b.analysisOf(p, r)}, warnings: w.warnings}, r, st)
 	return rec, commit, true, nil
 }
 

@@ -95,7 +95,7 @@ func (b *Bank) dates(in *inquiry, limit int, out *WhenAnswer) ([]found, error) {
 			continue
 		}
 		seen[k] = true
-		if len(out.Answers) < limit {
+		if len(out.Answers) < limit && a.score >= 0.1*all[0].score { // a tenth of the best is noise
 			out.Answers = append(out.Answers, a.TimeAnswer)
 			used[a.at] = true
 		}
