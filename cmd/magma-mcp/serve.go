@@ -50,7 +50,7 @@ func (a *app) scope() (tools.Scope, error) {
 		}
 	}
 	if project != "" {
-		if _, err := memory.CanonicalProject(project, "", false); err != nil {
+		if _, err := memory.CanonicalProject(project, "", true); err != nil {
 			return tools.Scope{}, usageError{err}
 		}
 	}

@@ -3,6 +3,7 @@ package front
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,9 +22,14 @@ type session struct {
 	info         mcp.Implementation
 	capabilities mcp.ClientCapabilities
 	version      string
-	filter       *mcp.SubscriptionFilter // set while subscriptions/listen runs
-	listenID     json.RawMessage
-	modern       bool // spoke 2026-07-28 or later: hears only what it listens to
+	streams      []listening // subscriptions/listen requests that run, in the order they came
+	modern       bool        // has listened, so it hears only what it listens to
+}
+
+// listening is one subscriptions/listen request: a client may run several.
+type listening struct {
+	id     json.RawMessage
+	filter mcp.SubscriptionFilter
 }
 
 // queued is how many messages may wait for the writer. mcp-go drops a notification that finds the
@@ -75,26 +81,37 @@ func (s *session) SetProtocolVersion(version string) {
 	s.version = version
 }
 
-// listen notes the id of a subscriptions/listen request: what it brings is tagged with it.
-func (s *session) listen(id json.RawMessage) {
+// listen notes a subscriptions/listen request until end is called.
+func (s *session) listen(m envelope) (end func()) {
+	var p mcp.SubscriptionsListenParams
+	_ = json.Unmarshal(m.Params, &p) // mcp-go answers one that cannot be read with an error
+	id := m.ID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listenID, s.modern = id, true
+	s.modern = true
+	s.streams = append(s.streams, listening{id, p.Notifications})
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.streams = slices.DeleteFunc(s.streams, func(l listening) bool { return string(l.id) == string(id) })
+	}
 }
 
-func (s *session) SetSubscriptionFilter(filter mcp.SubscriptionFilter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.filter = &filter
-}
+// SetSubscriptionFilter is mcp-go's word that a stream began or ended, without saying which: listen
+// knows already.
+func (s *session) SetSubscriptionFilter(mcp.SubscriptionFilter) {}
 
+// SubscriptionFilter is what any of the streams wants to hear.
 func (s *session) SubscriptionFilter() (mcp.SubscriptionFilter, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.filter == nil {
-		return mcp.SubscriptionFilter{}, s.modern
+	var all mcp.SubscriptionFilter
+	for _, l := range s.streams {
+		all.ToolsListChanged = all.ToolsListChanged || l.filter.ToolsListChanged
+		all.PromptsListChanged = all.PromptsListChanged || l.filter.PromptsListChanged
+		all.ResourcesListChanged = all.ResourcesListChanged || l.filter.ResourcesListChanged
 	}
-	return *s.filter, true
+	return all, s.modern
 }
 
 var (
@@ -151,21 +168,19 @@ func (c *conn) write(stopped <-chan struct{}) {
 		case <-stopped:
 			return
 		}
-		var message any = n
+		messages := c.session.addressed(n)
 		if v, ok := n.Params.AdditionalFields[outgoingKey]; ok {
 			if flushed, ok := v.(chan struct{}); ok {
 				close(flushed)
 				continue
 			}
-			message = v
-		} else {
-			c.session.tag(&n)
-			message = n
+			messages = []any{v}
 		}
 		b.Reset()
-		if err := enc.Encode(message); err != nil {
-			c.log.Error("a message does not marshal", "error", err)
-			continue
+		for _, message := range messages {
+			if err := enc.Encode(message); err != nil {
+				c.log.Error("a message does not marshal", "error", err)
+			}
 		}
 		if _, err := c.out.Write(b.Bytes()); err != nil {
 			c.writeErr = err
@@ -178,17 +193,30 @@ func (c *conn) write(stopped <-chan struct{}) {
 	}
 }
 
-// tag marks a notification that a subscriptions/listen stream brought with that request's id.
-func (s *session) tag(n *mcp.JSONRPCNotification) {
+// addressed is a notification as it goes out: one that a list changed goes once to each stream that
+// listens for it, with that request's id; any other as it is.
+func (s *session) addressed(n mcp.JSONRPCNotification) []any {
+	var wants func(mcp.SubscriptionFilter) bool
+	switch n.Method {
+	case mcp.MethodNotificationResourcesListChanged:
+		wants = func(f mcp.SubscriptionFilter) bool { return f.ResourcesListChanged }
+	case mcp.MethodNotificationToolsListChanged:
+		wants = func(f mcp.SubscriptionFilter) bool { return f.ToolsListChanged }
+	case mcp.MethodNotificationPromptsListChanged:
+		wants = func(f mcp.SubscriptionFilter) bool { return f.PromptsListChanged }
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listenID == nil || n.Method != mcp.MethodNotificationResourcesListChanged &&
-		n.Method != mcp.MethodNotificationToolsListChanged && n.Method != mcp.MethodNotificationPromptsListChanged {
-		return
+	if wants == nil || !s.modern {
+		return []any{n}
 	}
-	meta := map[string]any{mcp.MetaKeySubscriptionID: s.listenID}
-	for k, v := range n.Params.Meta {
-		meta[k] = v
+	var out []any
+	for _, l := range s.streams {
+		if wants(l.filter) {
+			tagged := n
+			tagged.Params.Meta = map[string]any{mcp.MetaKeySubscriptionID: l.id}
+			out = append(out, tagged)
+		}
 	}
-	n.Params.Meta = meta
+	return out
 }

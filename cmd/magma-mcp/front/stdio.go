@@ -407,7 +407,7 @@ func (c *conn) answer(ctx context.Context, m envelope, text []byte) (response an
 		}
 	}()
 	if m.needs() == stream {
-		c.session.listen(m.ID)
+		defer c.session.listen(m)()
 	}
 	switch r := c.server.HandleMessage(ctx, text).(type) {
 	case mcp.JSONRPCResponse:
