@@ -25,6 +25,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory/embed"
@@ -164,8 +165,7 @@ const (
 	CauseRow         Kind = "cause"         // From (the cause), To (the effect)
 	ContradictionRow Kind = "contradiction" // From, To (the later one), Subject, Predicate
 	SummaryRow       Kind = "summary"       // Text, of one memory
-	EpisodeRow       Kind = "episode"       // Basis are its memories in order; Text, Keywords, Session, Start, End
-	TopicRow         Kind = "topic"         // Name, Text, Keywords, Members (episodes)
+	EpisodeRow       Kind = "episode"       // Basis are its memories in order; Text, Keywords, Session, Start, End, Topic
 	LinkRow          Kind = "link"          // between two topics: Members (two topics), Predicate one of LinkKinds
 )
 
@@ -176,6 +176,17 @@ var LinkKinds = []string{"support", "contradiction", "coreference", "causal", "s
 type RowID [16]byte
 
 func (id RowID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText and UnmarshalText write an id as hexadecimal digits.
+func (id RowID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
+
+func (id *RowID) UnmarshalText(b []byte) error {
+	if hex.DecodedLen(len(b)) != len(id) {
+		return fmt.Errorf("a row id has %d hexadecimal digits, not %d", 2*len(id), len(b))
+	}
+	_, err := hex.Decode(id[:], b)
+	return err
+}
 
 // Quote is evidence: words of a memory, byte for byte, and where they stand.
 type Quote struct {
@@ -210,7 +221,10 @@ type Derived struct {
 	Text      string     `json:"text,omitempty"`
 	Keywords  []Keyword  `json:"keywords,omitempty"`
 	Members   []RowID    `json:"members,omitempty"`
-	Closed    bool       `json:"closed,omitempty"` // of an episode: nothing more is expected
+	// Of an episode. A topic has no row of its own: it is the episodes that name it (see Topics), so that
+	// nothing of a forgotten memory can stay in it. Topic is the id of the episode that founded it.
+	Closed bool  `json:"closed,omitempty"` // nothing more is expected
+	Topic  RowID `json:"topic,omitzero"`
 }
 
 // Keyword is a word with its weight in (0, 1], the heaviest being 1.

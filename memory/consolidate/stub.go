@@ -2,5 +2,6 @@ package consolidate
 
 import "context"
 
-func (w *Worker) rulesStep(ctx context.Context) (bool, error) { return false, nil }
-func (w *Worker) ponder(ctx context.Context) (bool, error)    { return false, nil }
+type Chat interface{}
+
+func (w *Worker) ponder(ctx context.Context) (bool, error) { return false, nil }

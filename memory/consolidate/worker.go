@@ -68,14 +68,15 @@ type Worker struct {
 	chat     Chat // nil: no model
 	opts     Options
 	gate     gate
-	wake     chan struct{} // one slot: there may be work for Run
-	think    chan struct{} // the same for Think
-	step     sync.Mutex    // one step of embed and rules work at a time (Run, Drain)
-	thought  sync.Mutex    // one step of model work at a time (Think, Drain)
-	fill     fill          // what the embed pass remembers, under step
-	topics   map[string]*topicSet
+	wake     chan struct{}         // one slot: there may be work for Run
+	think    chan struct{}         // the same for Think
+	step     sync.Mutex            // one step of embed and rules work at a time (Run, Drain)
+	thought  sync.Mutex            // one step of model work at a time (Think, Drain)
+	fill     fill                  // what the embed pass remembers, under step
+	lands    map[string]*landscape // what the rules pass knows of a project, under step
 
 	mu      sync.Mutex
+	stale   map[string]bool // projects whose landscape is to be read anew
 	waiting map[Pass]string
 	lastErr string
 	dropped int
@@ -87,7 +88,7 @@ func NewWorker(s Store, p embed.Provider, chat Chat, o Options) *Worker {
 	return &Worker{
 		store: s, provider: p, chat: chat, opts: o,
 		wake: make(chan struct{}, 1), think: make(chan struct{}, 1),
-		waiting: map[Pass]string{}, topics: map[string]*topicSet{},
+		waiting: map[Pass]string{}, stale: map[string]bool{}, lands: map[string]*landscape{},
 	}
 }
 
@@ -99,6 +100,15 @@ func (w *Worker) Wake() {
 		default:
 		}
 	}
+}
+
+// Forgot tells the worker that memories of a project were forgotten, and with them maybe episodes. For each
+// episode that went, one of its other memories is to be owed to the Rules pass again.
+func (w *Worker) Forgot(project string) {
+	w.mu.Lock()
+	w.stale[project] = true
+	w.mu.Unlock()
+	w.Wake()
 }
 
 // Begin says that a tool call is being answered, until the returned function is called (once or more).

@@ -1,0 +1,270 @@
+package consolidate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+)
+
+// Topic is what some closed episodes have in common. It has no row: it is made of its episodes' rows when
+// it is asked for.
+type Topic struct {
+	ID       RowID // the id of the episode that founded it
+	Name     string
+	Keywords []Keyword
+	Episodes []Derived // in order of time
+	Start    time.Time
+	End      time.Time
+}
+
+// Memories are all memories under the topic, in order of time.
+func (t Topic) Memories() []graph.ID {
+	var out []graph.ID
+	for _, e := range t.Episodes {
+		out = append(out, e.Basis...)
+	}
+	return out
+}
+
+// Text is the episodes' summaries, the newest first, up to limit characters.
+func (t Topic) Text(limit int) string {
+	var b strings.Builder
+	for _, e := range slices.Backward(t.Episodes) {
+		if b.Len()+len(e.Text)+1 > limit && b.Len() > 0 {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(e.Text)
+	}
+	return b.String()
+}
+
+// Topics groups closed episodes by their topic, in the order of the topics' first episodes.
+func Topics(episodes []Derived) []Topic {
+	byID := map[RowID]*Topic{}
+	var order []RowID
+	sorted := slices.Clone(episodes)
+	slices.SortFunc(sorted, byTime)
+	for _, e := range sorted {
+		if e.Kind != EpisodeRow || !e.Closed || e.Topic == (RowID{}) {
+			continue
+		}
+		t := byID[e.Topic]
+		if t == nil {
+			t = &Topic{ID: e.Topic, Start: *e.Start}
+			byID[e.Topic] = t
+			order = append(order, e.Topic)
+		}
+		t.Episodes = append(t.Episodes, e)
+		if e.End.After(t.End) {
+			t.End = *e.End
+		}
+	}
+	out := make([]Topic, len(order))
+	for i, id := range order {
+		t := byID[id]
+		t.Keywords = blend(t.Episodes, topicWords)
+		names := make([]string, 0, 3)
+		for _, k := range t.Keywords[:min(3, len(t.Keywords))] {
+			names = append(names, k.Word)
+		}
+		t.Name = strings.Join(names, ", ")
+		out[i] = *t
+	}
+	return out
+}
+
+const (
+	// episodeWords is how many keywords an episode keeps: with 12, a second talk on the same matter shares
+	// some; more of them are words that only happened to fall.
+	episodeWords = 12
+	topicWords   = 24
+	// joinAt is the cosine from which an episode joins a topic rather than founding one. See
+	// TestTopicsTable for what other values give.
+	joinAt = 0.25
+)
+
+// blend sums the keywords of episodes; the heaviest n, the heaviest being 1.
+func blend(episodes []Derived, n int) []Keyword {
+	weight := map[string]float64{}
+	written := map[string]string{}
+	for _, e := range episodes {
+		for _, k := range e.Keywords {
+			key := stem(k.Word)
+			weight[key] += k.Weight
+			if written[key] == "" {
+				written[key] = k.Word
+			}
+		}
+	}
+	out := make([]Keyword, 0, len(weight))
+	for _, k := range sortedKeys(weight) {
+		out = append(out, Keyword{written[k], weight[k]})
+	}
+	slices.SortStableFunc(out, func(a, b Keyword) int { return cmp.Or(-cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Word, b.Word)) })
+	out = out[:min(n, len(out))]
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i].Weight = math.Round(out[i].Weight/out[0].Weight*1000) / 1000
+	}
+	return out
+}
+
+// stem is the comparable form of a keyword.
+func stem(keyword string) string {
+	if w := informative(keyword); len(w) > 0 {
+		return w[0].term
+	}
+	return strings.ToLower(keyword)
+}
+
+func byTime(a, b Derived) int {
+	return cmp.Or(a.Start.Compare(*b.Start), a.End.Compare(*b.End), slices.Compare(a.ID[:], b.ID[:]))
+}
+
+// landscape is what the rules pass keeps of a project while it works on it: its episodes and topics.
+type landscape struct {
+	episodes map[RowID]Derived
+	of       map[graph.ID]RowID           // the episode of a memory
+	topics   map[RowID]map[string]float64 // sums of the members' keywords, by stem
+	members  map[RowID]map[RowID]bool     // topic -> episodes
+	spread   map[string]int               // in how many closed episodes a word is a keyword
+	latest   map[string]latest            // how far each session goes
+}
+
+// latest is the id that was written last in a session, and the end of what happened in it.
+type latest struct {
+	id  graph.ID
+	end time.Time
+}
+
+func newLandscape(rows []Derived) *landscape {
+	l := &landscape{
+		episodes: map[RowID]Derived{}, of: map[graph.ID]RowID{}, topics: map[RowID]map[string]float64{},
+		members: map[RowID]map[RowID]bool{}, spread: map[string]int{}, latest: map[string]latest{},
+	}
+	for _, r := range rows {
+		l.put(r)
+	}
+	return l
+}
+
+func (l *landscape) put(e Derived) {
+	l.drop(e.ID)
+	l.episodes[e.ID] = e
+	to := l.latest[e.Session]
+	if e.End.After(to.end) {
+		to.end = *e.End
+	}
+	for _, m := range e.Basis {
+		l.of[m] = e.ID
+		if to.id.Less(m) {
+			to.id = m
+		}
+	}
+	l.latest[e.Session] = to
+	if e.Closed {
+		l.count(e, 1)
+	}
+}
+
+func (l *landscape) drop(id RowID) {
+	e, ok := l.episodes[id]
+	if !ok {
+		return
+	}
+	delete(l.episodes, id)
+	for _, m := range e.Basis {
+		if l.of[m] == id {
+			delete(l.of, m)
+		}
+	}
+	if e.Closed {
+		l.count(e, -1)
+	}
+}
+
+// count adds a closed episode's keywords to its topic, or takes them out.
+func (l *landscape) count(e Derived, sign int) {
+	t := l.topics[e.Topic]
+	if t == nil {
+		t = map[string]float64{}
+		l.topics[e.Topic] = t
+		l.members[e.Topic] = map[RowID]bool{}
+	}
+	for _, k := range e.Keywords {
+		s := stem(k.Word)
+		t[s] += float64(sign) * k.Weight
+		if t[s] < 1e-9 {
+			delete(t, s)
+		}
+		l.spread[s] += sign
+	}
+	if sign > 0 {
+		l.members[e.Topic][e.ID] = true
+	} else if delete(l.members[e.Topic], e.ID); len(l.members[e.Topic]) == 0 {
+		delete(l.members, e.Topic)
+		delete(l.topics, e.Topic)
+	}
+}
+
+// topicFor finds the topic that an episode with these keywords joins, and how sure that is; without one
+// near enough it founds its own. Words that are keywords of many episodes count less.
+func (l *landscape) topicFor(id RowID, keywords []Keyword) (RowID, float64) {
+	closed := 0
+	for _, m := range l.members {
+		closed += len(m)
+	}
+	rarity := func(stem string) float64 {
+		return math.Log(1 + float64(closed+1)/float64(1+l.spread[stem]))
+	}
+	mine := map[string]float64{}
+	for _, k := range keywords {
+		s := stem(k.Word)
+		mine[s] = k.Weight * rarity(s)
+	}
+	best, score := id, 0.0
+	ids := make([]RowID, 0, len(l.topics))
+	for t := range l.topics {
+		ids = append(ids, t)
+	}
+	slices.SortFunc(ids, func(a, b RowID) int { return slices.Compare(a[:], b[:]) })
+	for _, t := range ids {
+		shared := 0
+		theirs := map[string]float64{}
+		for s, x := range l.topics[t] {
+			theirs[s] = x * rarity(s)
+			if mine[s] > 0 {
+				shared++
+			}
+		}
+		// One shared word is a coincidence: two people's name for the same dog is not a topic.
+		if shared < 2 {
+			continue
+		}
+		if c := cosine(mine, theirs); c > score {
+			best, score = t, c
+		}
+	}
+	if score < joinAt {
+		return id, 1
+	}
+	return best, math.Round(score*1000) / 1000
+}
+
+// session are the episodes of a session in order of time.
+func (l *landscape) session(name string) []Derived {
+	var out []Derived
+	for _, e := range l.episodes {
+		if e.Session == name {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, byTime)
+	return out
+}
