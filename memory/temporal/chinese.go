@@ -361,7 +361,7 @@ func (h *hanzi) mention(i int) (m Mention, next int, ok bool) {
 }
 
 func (h *hanzi) made(iv Interval, pt point) Mention {
-	return Mention{Interval: iv, Absolute: pt.date.abs, Approx: pt.approx || pt.date.approx}
+	return Mention{Interval: iv, Absolute: pt.date.abs, Yearless: pt.date.noYear(), Approx: pt.approx || pt.date.approx}
 }
 
 // stretch reads "过去三年", "最近两周", "未来三个月", "接下来几天".

@@ -112,7 +112,7 @@ func (p *parser) finish(pt point, e int) (Mention, int, bool) {
 }
 
 func (p *parser) made(iv Interval, pt point) Mention {
-	return Mention{Interval: iv, Absolute: pt.date.abs, Approx: pt.approx || pt.date.approx}
+	return Mention{Interval: iv, Absolute: pt.date.abs, Yearless: pt.date.noYear(), Approx: pt.approx || pt.date.approx}
 }
 
 // accept reports whether a point that stands by itself at [i, e) is a time: latent ones need a preposition.
@@ -197,7 +197,7 @@ func (p *parser) by(i int) (Mention, int) {
 		g := map[string]Grain{"eod": Day, "eom": Month, "eoy": Year, "eow": Week}[p.toks[k].w.s]
 		iv, e = p.r.current(p.ref, g), k+1
 	case p.is(k, "end") && p.is(k+1, "of"):
-		in, f, ok := p.container(k + 2)
+		in, f, _, ok := p.container(k + 2)
 		if !ok {
 			return Mention{}, 0
 		}

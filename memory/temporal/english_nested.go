@@ -4,19 +4,19 @@ package temporal
 // "Wednesday of next week", "early March", "the end of 2012".
 
 // container reads the date that something lies in, after "of", "in", "from" or nothing.
-func (p *parser) container(i int) (Interval, int, bool) {
+func (p *parser) container(i int) (in Interval, next int, noYear, ok bool) {
 	if p.is(i, "the") && (p.is(i+1, "month") || p.is(i+1, "year") || p.is(i+1, "week") || p.is(i+1, "quarter")) {
-		return p.r.current(p.ref, p.toks[i+1].w.unit), i + 2, true
+		return p.r.current(p.ref, p.toks[i+1].w.unit), i + 2, false, true
 	}
 	if p.has(i, cUnit) && p.isAny(i, "month", "year", "week", "quarter") {
-		return p.r.current(p.ref, p.toks[i].w.unit), i + 1, true
+		return p.r.current(p.ref, p.toks[i].w.unit), i + 1, false, true
 	}
 	n, e := p.date(i)
 	if e == 0 || n.clockFixed {
-		return Interval{}, 0, false
+		return Interval{}, 0, false, false
 	}
-	iv, ok := p.resolve(n, p.ref, p.dir)
-	return iv, e, ok
+	in, ok = p.resolve(n, p.ref, p.dir)
+	return in, e, n.noYear(), ok
 }
 
 // within reads an ordinal place in a longer time: nth weekday, day, week, weekend, month of.
@@ -28,6 +28,9 @@ func (p *parser) within(i int) (node, int) {
 	o, fromEnd := 0, false
 	switch {
 	case p.is(j, "last"), p.is(j, "final"):
+		if p.has(j+1, cUnit) && p.toks[j+1].w.unit >= Day && p.is(j+2, "before") { // last weekend before 10 April
+			return p.unitNear(p.toks[j+1].w.unit, j+2)
+		}
 		o, fromEnd = 1, true
 		j++
 	default:
@@ -49,6 +52,13 @@ func (p *parser) within(i int) (node, int) {
 	}
 	wd, g := 0, Grain(0)
 	count := 1
+	if p.is(j, "half") && p.is(j+1, "of") && o <= 2 && !fromEnd { // the first half of 2021
+		in, e, noYear, ok := p.container(j + 2)
+		if !ok || in.OpenStart || in.OpenEnd || in.Grain < Week {
+			return node{}, 0
+		}
+		return node{kind: fixed, iv: half(in, o), abs: p.absolute(j+2, e), yearless: noYear}, e
+	}
 	switch {
 	case p.has(j, cWeekday) && !p.plural(j):
 		wd = p.toks[j].w.n
@@ -73,7 +83,7 @@ func (p *parser) within(i int) (node, int) {
 	if !p.isAny(j, "of", "in") {
 		return node{}, 0
 	}
-	in, e, ok := p.container(j + 1)
+	in, e, noYear, ok := p.container(j + 1)
 	if !ok || in.OpenStart || in.OpenEnd || in.Grain <= Day {
 		return node{}, 0
 	}
@@ -88,7 +98,7 @@ func (p *parser) within(i int) (node, int) {
 			iv.End, iv.Grain = add(iv.Start, g, count), Range
 		}
 	}
-	return node{kind: fixed, iv: iv, abs: p.absolute(j+1, e)}, e
+	return node{kind: fixed, iv: iv, abs: p.absolute(j+1, e), yearless: noYear}, e
 }
 
 // weekdayFrom reads what follows a weekday: "[the Friday] before 15 July", "[the third Tuesday] after Christmas".
@@ -151,14 +161,14 @@ func (p *parser) position(i int) (node, int) {
 			return node{}, 0
 		}
 	}
-	in, e, ok := p.container(p.skip(k, "around"))
+	in, e, noYear, ok := p.container(p.skip(k, "around"))
 	if !ok || in.OpenEnd || in.OpenStart {
 		return node{}, 0
 	}
 	if in.Grain < Week {
 		return node{}, 0
 	}
-	return node{kind: fixed, iv: p.third(in, pos), abs: p.absolute(k, e), approx: true, tail: s == "end"}, e
+	return node{kind: fixed, iv: p.third(in, pos), abs: p.absolute(k, e), approx: true, tail: s == "end", yearless: noYear}, e
 }
 
 // narrowed reads what follows a date and moves or narrows it: "Sunday from last week", "the 20th of next
@@ -245,7 +255,7 @@ func (p *parser) narrowed(n node, j int) (node, int) {
 	if _, e := p.turn(k); e == 0 && !(monthly && p.is(k, "the") && p.is(k+1, "month")) {
 		return node{}, 0
 	}
-	in, e, ok := p.container(k)
+	in, e, _, ok := p.container(k)
 	if !ok {
 		return node{}, 0
 	}

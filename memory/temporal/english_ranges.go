@@ -91,7 +91,7 @@ func (p *parser) span(i int, between bool) (Mention, int) {
 			}
 		}
 	}
-	m := Mention{Interval: p.range2(x, y), Absolute: a.date.abs || b.date.abs, Approx: a.approx || b.approx}
+	m := Mention{Interval: p.range2(x, y), Absolute: a.date.abs || b.date.abs, Yearless: a.date.noYear() && b.date.noYear(), Approx: a.approx || b.approx}
 	return m, e
 }
 
@@ -154,7 +154,7 @@ func (p *parser) daysOf(m, d1, d2, e int) (Mention, int) {
 	if !ok {
 		return Mention{}, 0
 	}
-	return Mention{Interval: iv, Absolute: n.abs}, e
+	return Mention{Interval: iv, Absolute: n.abs, Yearless: !n.hasYear}, e
 }
 
 // yearRange reads "2016-2019", "from 2010 to 2014", "1960 - 1961".

@@ -34,12 +34,12 @@ func (r *Resolver) Instant(input string, ref time.Time) (Interval, error) {
 			return iv, nil
 		}
 	}
-	for i := range toks { // "in May", "on Friday", "since March", "the week before 9 June"
-		if p.starts(i) {
-			if m, e, ok := p.mention(i); ok && e == len(toks) && (i == 0 || p.has(i-1, cPrep) && i == 1) && !m.Interval.IsZero() {
-				return m.Interval, nil
-			}
-			break
+	for i := 0; i < len(toks) && i < 2; i++ { // "since March", "in May", "on Friday"
+		if i == 1 && !p.has(0, cPrep) || !p.starts(i) {
+			continue
+		}
+		if m, e, ok := p.mention(i); ok && e == len(toks) && !m.Interval.IsZero() {
+			return m.Interval, nil
 		}
 	}
 	if scripts(s)&^latin != 0 {

@@ -9,10 +9,13 @@ import (
 type Question struct {
 	Window     *Interval // the stated window, nil for none
 	WindowText string    // its words
+	Yearless   bool      // the window is a time of the year without its year ("in June"): any year's may be meant
+	Stated     bool      // the window is written out with its year
 	Relation   string    // of the window or the anchor: "in", "before", "after", "since", "until", "around"; "" for none
 	Anchor     string    // the other event's words, where the window is relative to one: "the road trip"
 
 	WantsDuration bool  // "how long"
+	Ago           bool  // "how long ago": from the event to now
 	Unit          Grain // of "how many weeks"; Day where WantsDuration without a unit
 	WantsOrder    bool  // "which came first", "the most recent"
 	Order         int8  // -1 earliest, +1 latest
@@ -25,12 +28,22 @@ func (r *Resolver) Question(q string, ref time.Time) Question {
 	var out Question
 	ms := r.Find(q, ref)
 	for i := range ms {
-		if ms[i].Duration && out.Window == nil && i+1 < len(ms) {
+		if ms[i].Duration && i+1 < len(ms) {
 			continue
 		}
-		iv := ms[i].Interval
-		out.Window, out.WindowText = &iv, ms[i].Text
-		out.Relation = relation(q[:ms[i].From], ms[i])
+		m := ms[i]
+		// "last Friday on 23 January 2022": the date is where the words are said from
+		for _, at := range ms[i+1:] {
+			if !m.Absolute && at.Absolute && at.Grain <= Day && !at.OpenStart {
+				if again := r.Find(q, at.Start); len(again) == len(ms) {
+					m = again[i]
+				}
+				break
+			}
+		}
+		iv := m.Interval
+		out.Window, out.WindowText, out.Yearless, out.Stated = &iv, m.Text, m.Yearless, m.Absolute
+		out.Relation = relation(q[:m.From], m)
 		break
 	}
 	var buf [64]token
@@ -62,6 +75,8 @@ func relation(before string, m Mention) string {
 	switch f := strings.Fields(strings.ToLower(before)); {
 	case len(f) > 0 && (f[len(f)-1] == "around" || f[len(f)-1] == "about"):
 		return "around"
+	case len(f) > 1 && f[len(f)-2] == "as" && f[len(f)-1] == "of":
+		return "until"
 	}
 	return "in"
 }
@@ -71,9 +86,9 @@ func (p *parser) askDuration(out *Question) {
 	for i := range p.toks {
 		switch {
 		case p.word(i, "how") && (p.is(i+1, "long") || p.word(i+1, "long")):
-			out.WantsDuration, out.Unit = true, Day
+			out.WantsDuration, out.Unit, out.Ago = true, Day, p.is(i+2, "ago")
 		case p.word(i, "how") && p.word(i+1, "many") && p.has(i+2, cUnit):
-			out.WantsDuration, out.Unit = true, p.toks[i+2].w.unit
+			out.WantsDuration, out.Unit, out.Ago = true, p.toks[i+2].w.unit, p.is(i+3, "ago")
 		case p.word(i, "how") && p.word(i+1, "much") && p.is(i+2, "time"), p.word(i, "what") && p.word(i+1, "length") && p.word(i+3, "time"):
 			out.WantsDuration, out.Unit = true, Day
 		default:
@@ -138,13 +153,13 @@ func (p *parser) askOrder(out *Question) {
 			return
 		case p.word(i, "most") && (p.word(i+1, "recent") || p.word(i+1, "recently")), p.word(i, "latest"), p.word(i, "newest"):
 			out.WantsOrder, out.Order = true, +1
-		case p.word(i, "earliest"), p.word(i, "oldest") && false:
+		case p.word(i, "earliest"):
 			out.WantsOrder, out.Order = true, -1
-		case p.is(i, "first") && !p.has(i+1, cUnit|cPart) && !p.isMark(i+1, '-'):
+		case p.is(i, "first") && !p.has(i+1, cUnit|cPart) && !p.isMark(i+1, '-') && !p.is(i-1, "at") && !p.word(i+1, "place") && !p.is(i+1, "half") && !p.word(i+1, "name"):
 			if out.Window == nil || !strings.Contains(strings.ToLower(out.WindowText), "first") {
 				out.WantsOrder, out.Order = true, -1
 			}
-		case p.is(i, "last") && !p.timeAhead(i+1) && (i == 0 || !p.word(i-1, "at")):
+		case p.is(i, "last") && !out.WantsDuration && i+1 < len(p.toks) && p.toks[i+1].kind == aWord && !p.timeAhead(i+1) && !p.is(i-1, "at") && !p.word(i+1, "name"):
 			if out.Window == nil || !strings.Contains(strings.ToLower(out.WindowText), "last") {
 				out.WantsOrder, out.Order = true, +1
 			}
@@ -191,7 +206,7 @@ func (p *parser) askAnchor(out *Question) {
 		}
 		k := i + 1
 		w := p.words(k, len(p.toks))
-		if w == "" || p.word(k, "it") && k+1 >= len(p.toks) || p.word(k, "that") && k+1 >= len(p.toks) || p.word(k, "then") {
+		if w == "" || p.is(k, "all") && k+1 >= len(p.toks)-1 || p.word(k, "it") && k+1 >= len(p.toks) || p.word(k, "that") && k+1 >= len(p.toks) || p.word(k, "then") {
 			continue
 		}
 		out.Anchor, out.Relation = w, r

@@ -29,6 +29,7 @@ type node struct {
 	latent     bool // a time only with a preposition before it or in a bare text
 	clockFixed bool // iv is an instant: no clock time may follow
 	part       part // "tonight": a part of the day comes with it
+	yearless   bool // of a fixed interval inside a time named without its year
 	tail       bool // the end of a longer time: "before the end of May" is up to its last day
 }
 
@@ -42,6 +43,11 @@ const (
 	quarter
 	feastDay
 )
+
+// noYear reports whether n names a time of the year without saying which year.
+func (n *node) noYear() bool {
+	return n.yearless || !n.hasYear && (n.kind == fields && n.m > 0 || n.kind == season || n.kind == quarter || n.kind == feastDay)
+}
 
 func fixedNode(iv Interval) node { return node{kind: fixed, iv: iv} }
 
@@ -430,6 +436,30 @@ func (p *reader) third(in Interval, pos int) Interval {
 		return in
 	}
 	return out
+}
+
+// half is the first or the second half of an interval.
+func half(in Interval, o int) Interval {
+	s := in.Start
+	mid := s
+	switch in.Grain {
+	case Month:
+		mid = days(s, 15)
+	case Quarter, Season:
+		mid = days(add(s, Month, 1), 15)
+	case Year:
+		mid = add(s, Month, 6)
+	case Decade:
+		mid = add(s, Year, 5)
+	case Century:
+		mid = add(s, Year, 50)
+	default:
+		mid = days(s, daysBetween(s, in.End)/2)
+	}
+	if o == 1 {
+		return Interval{Start: s, End: mid, Grain: Range}
+	}
+	return Interval{Start: mid, End: in.End, Grain: Range}
 }
 
 // pick is the oth (from the end: oth last) weekday or whole unit inside in.

@@ -91,6 +91,23 @@ func (i Interval) Overlaps(j Interval) bool {
 	return (i.OpenEnd || j.OpenStart || j.Start.Before(i.End)) && (i.OpenStart || j.OpenEnd || i.Start.Before(j.End))
 }
 
+// InYear is i moved by whole years so that it starts in year y: what "in June" may mean besides the nearest June.
+// Open edges stay open.
+func (i Interval) InYear(y int) Interval {
+	at := i.Start
+	if i.OpenStart {
+		at = i.End
+	}
+	n := y - at.Year()
+	if !i.OpenStart {
+		i.Start = add(i.Start, Year, n)
+	}
+	if !i.OpenEnd {
+		i.End = add(i.End, Year, n)
+	}
+	return i
+}
+
 // Span is a length of time: Amount units of Grain. Amount may be broken ("2.5 hours").
 type Span struct {
 	Amount float64
@@ -103,6 +120,7 @@ type Mention struct {
 	Text     string
 	Interval
 	Absolute bool  // written out with its year (basis "stated"); false: resolved against the reference
+	Yearless bool  // a time of the year without its year ("in June", "at Christmas"): the nearest by tense is given, see InYear
 	Approx   bool  // "around", "a few days ago", "the other day"
 	Duration bool  // a length rather than a place in time: "for three years"
 	Length   *Span // of a duration
