@@ -110,7 +110,7 @@ func (c *causer) words(i, j int) int {
 
 // half is the span of a clause without the conjunctions at its ends.
 func (c *causer) half(i, j int) Span {
-	for i < j && (!c.toks[i].word || c.words(i, j) > 1 && joints.has(c.toks[i].low)) {
+	for i < j && (!c.toks[i].word || c.words(i, j) > 1 && joints.has(c.toks[i].low) && (c.toks[i].low != "so" || subjects.has(c.toks[i+1].low))) {
 		i++
 	}
 	for j > i && (!c.toks[j-1].word || c.words(i, j) > 1 && joints.has(c.toks[j-1].low)) {
@@ -119,7 +119,7 @@ func (c *causer) half(i, j int) Span {
 	return c.span(i, j)
 }
 
-var joints = words(`and but or so then well mainly mostly partly probably simply largely primarily`)
+var joints = words(`and but or so mainly mostly partly probably simply largely primarily`)
 
 // low is the lower-case word at i, "" outside [from, to) of s.
 func (c *causer) low(s sentence, i int) string {

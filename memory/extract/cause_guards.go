@@ -95,7 +95,7 @@ var participles = words(`been had gone done seen felt known made grown become go
 
 // states are verb forms of a present state: what holds is a reason, what happened may be a date.
 var states = words(`is are am isn't aren't can can't cannot will won't don't doesn't have has need needs want wants know knows like likes love loves hate prefer understand seem seems feel feels both never
-need no lack lacks require requires live lives`)
+need no lack lacks require requires live lives needed wanted lacked required failed broke kept crashed`)
 
 func clauseNext(c *causer, s sentence, i, end int) bool {
 	w := c.low(s, end)
@@ -609,12 +609,13 @@ func clauseLike(c *causer, s sentence, i int) bool {
 
 // soCan: "saved up so we could travel".
 func soCan(c *causer, s sentence, i, end int) bool {
-	if !pronouns.has(c.low(s, end)) || i == s.from || c.words(c.left(s, i), i) < 3 {
+	// Behind a comma it is a result: "I finished early, so I can rest".
+	if !pronouns.has(c.low(s, end)) || i == s.from || !c.toks[i-1].word || c.toks[i-1].low == "and" || c.words(c.left(s, i), i) < 3 {
 		return false
 	}
 	for k := end; k < s.to && k <= end+2; k++ {
-		switch w := c.toks[k].low; {
-		case w == "can", w == "could", w == "won't", w == "wouldn't", k == end && strings.HasSuffix(w, "'ll"):
+		switch c.toks[k].low {
+		case "can", "could", "won't", "wouldn't":
 			return true
 		}
 	}
@@ -698,4 +699,39 @@ func demandingWhat(c *causer, s sentence, i, end int) bool {
 	}
 	w := c.low(s, end)
 	return w != "" && !commonAdj.has(w) && w != "job" && w != "schedule" && w != "work" && w != "week" && w != "and" && w != "but" && c.words(end, s.to) >= 2 && c.words(c.left(s, i), i) >= 3
+}
+
+// hinderedBy: "blocked by the old router"; not "delayed by two hours".
+func hinderedBy(c *causer, s sentence, i, end int) bool {
+	w := c.low(s, end)
+	if w == "" || w[0] >= '0' && w[0] <= '9' || c.negated(s, i) || pronouns.has(w) {
+		return false
+	}
+	switch w {
+	case "two", "three", "four", "five", "six", "several", "me", "him", "us", "them", "about", "almost", "nearly", "half", "up", "at", "default", "design", "someone", "an":
+		return w == "an" && c.low(s, end+1) != "hour"
+	case "a":
+		switch c.low(s, end+1) {
+		case "few", "day", "week", "month", "year", "couple", "minute", "lot":
+			return false
+		}
+	}
+	return true
+}
+
+// gerundBy is the index of "by" in "fixed the race by taking the lock", -1 where that is not said.
+func (c *causer) gerundBy(s sentence, end int) int {
+	for k := end + 1; k < s.to && k <= end+14; k++ {
+		t := c.toks[k]
+		if !t.word {
+			if t.is(";") || t.is(",") {
+				return -1
+			}
+			continue
+		}
+		if w := c.low(s, k+1); t.low == "by" && len(w) > 4 && strings.HasSuffix(w, "ing") && w != "morning" && w != "evening" && w != "spring" {
+			return k
+		}
+	}
+	return -1
 }

@@ -24,6 +24,8 @@ const (
 	causeVerb                // subject cue by C
 	deedLeft                 // purpose: deed cue motive; first in the sentence: cue motive, deed
 	causeBack                // cue C, of what was said just before: that's because
+	meansOf                  // cue E by doing C
+	reasonIs                 // the reason that E is C: the halves stand the other way round
 )
 
 func row(kind string, sh shape, conf float64, pattern string, ok func(c *causer, s sentence, i, end int) bool) cue {
@@ -87,6 +89,9 @@ var cueTable = []cue{
 	// Repairs: what mended it is the cause of its being mended.
 	keeping("fix", causeVerb, 0.8, "fixed|resolved|solved|cured|mitigated|remedied|repaired by", meansBy),
 
+	row("fix", meansOf, 0.75, "fixed|fixes|fix|resolved|solved|mitigated|cured|reduced|prevented", notDenied),
+	keeping("verb", causeVerb, 0.7, "blocked|delayed|broken|introduced by", hinderedBy),
+
 	// Results.
 	row("result", effectRight, 0.85, "that's|thats|this|that|which|here's is|was|? exactly|probably|also|partly|mainly|? why", whyResult),
 	row("result", effectVerb, 0.75, "is|was|are|were exactly|partly|also|? the? main|real|only|? reason why|that|?", reasonWhy),
@@ -132,7 +137,7 @@ var cueTable = []cue{
 // whose halves stand the other way round and which reason reads.
 func indexCues() map[string][]cue {
 	idx := map[string][]cue{}
-	table := append([]cue{{pattern: [][]string{{"reason", "reasons"}}, kind: "because", conf: 0.85, shape: reasonIs}}, cueTable...)
+	table := append([]cue{{pattern: [][]string{{"reason", "reasons", "cause"}}, kind: "because", conf: 0.85, shape: reasonIs}}, cueTable...)
 	for _, r := range table {
 		first := r.pattern[0]
 		for _, w := range first {
@@ -141,8 +146,6 @@ func indexCues() map[string][]cue {
 	}
 	return idx
 }
-
-const reasonIs shape = 100
 
 // match is the index behind the pattern at i, -1 where it does not stand there. Comma and dash may
 // not stand inside a cue.
@@ -251,6 +254,12 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 	opening := c.opener(s, i)
 	x := Cause{}
 	switch r.shape {
+	case meansOf:
+		k := c.gerundBy(s, end)
+		if k < 0 || !opening && c.words(c.left(s, i), i) > 6 {
+			return x, false
+		}
+		x.Effect, x.Cause = c.half(c.left(s, i), k), c.half(k+1, c.right(s, k+1))
 	case causeBack:
 		if !opening || c.words(end, s.to) < 1 {
 			return x, false
@@ -272,6 +281,10 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 		}
 		if k := c.comma(s, end); k >= 0 {
 			x.Cause, x.Effect = c.half(end, k), c.half(k+1, c.right(s, k+1))
+			break
+		}
+		if k := c.inner(s, end); r.kind == "due to" && k > 0 { // "As a result of the outage we added an alert."
+			x.Cause, x.Effect, x.Confidence = c.half(end, k), c.half(k, c.right(s, k)), r.conf*0.85
 			break
 		}
 		if r.kind == "purpose" || r.kind == "due to" || r.kind == "since" || c.words(end, s.to) < 2 && r.kind != "because" {
@@ -336,7 +349,7 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 			return x, false
 		}
 		if opening { // "Triggered by X, Y"
-			if k := c.comma(s, end); k >= 0 && r.kind != "fix" {
+			if k := c.comma(s, end); k >= 0 && r.kind == "verb" {
 				x.Cause, x.Effect = c.half(end, k), c.half(k+1, c.right(s, k+1))
 				break
 			}
@@ -356,6 +369,9 @@ func (r *cue) apply(c *causer, n, i, end int) (Cause, bool) {
 // reason reads "the reason (why) E is (that|because) C" and "one reason for E was C".
 func (c *causer) reason(s sentence, i int) (Cause, bool) {
 	x := Cause{}
+	if c.low(s, i) == "cause" {
+		return c.rootCause(s, i)
+	}
 	d := c.prevWord(s, i)
 	switch d {
 	case "the", "main", "real", "only", "one", "another", "big", "biggest", "first", "second", "my", "his", "her", "their", "our", "whole", "other":
@@ -389,6 +405,79 @@ func (c *causer) reason(s sentence, i int) (Cause, bool) {
 		}
 	}
 	return x, false
+}
+
+// rootCause reads "the cause of E was C" and "E, root cause was C".
+func (c *causer) rootCause(s sentence, i int) (Cause, bool) {
+	x := Cause{}
+	d := i
+	for d > s.from && c.toks[d-1].word {
+		w := c.toks[d-1].low
+		if w != "the" && w != "root" && w != "main" && w != "likely" && w != "probable" && w != "real" && w != "its" && w != "underlying" {
+			break
+		}
+		d--
+	}
+	if d == i {
+		return x, false
+	}
+	verb := i + 1
+	if c.low(s, verb) == "of" {
+		for verb < s.to && verb < i+12 && !copula.has(c.low(s, verb)) {
+			verb++
+		}
+	}
+	n := verb + 1
+	if !copula.has(c.low(s, verb)) || n >= s.to || c.negated(s, n) {
+		return x, false
+	}
+	switch w := c.low(s, n); w {
+	case "a", "an", "the", "that", "our", "my", "his", "her", "their", "missing", "bad", "stale", "too", "two":
+	default:
+		if t := c.toks[n]; !(t.word && (t.inner || t.capital || strings.HasSuffix(w, "ing"))) {
+			return x, false
+		}
+	}
+	if c.low(s, n) == "the" && c.low(s, n+1) == "same" {
+		return x, false
+	}
+	x.Cause = c.half(n, c.right(s, n))
+	switch {
+	case c.low(s, i+1) == "of":
+		x.Effect = c.half(i+2, verb)
+	case c.opener(s, d):
+		for k := range c.sents {
+			if c.sents[k].from == s.from {
+				if p, ok := c.before(k); ok {
+					x.Effect = p
+				} else {
+					x.Prior = EffectSide
+				}
+			}
+		}
+	default:
+		x.Effect = c.half(c.left(s, d), d)
+	}
+	return x, true
+}
+
+var copula = words(`is was are were`)
+
+// inner is where a main clause starts without a comma, behind a noun phrase: at a pronoun two words or
+// more in.
+func (c *causer) inner(s sentence, from int) int {
+	for k := from + 2; k < s.to; k++ {
+		if !c.toks[k].word {
+			return 0
+		}
+		if w := c.toks[k].low; pronouns.has(w) && !functionWords.has(c.toks[k-1].low) {
+			if c.words(k, s.to) < 3 {
+				return 0
+			}
+			return k
+		}
+	}
+	return 0
 }
 
 // pointer is the index of the it, that, this or which that is the subject of the verb at i, adverbs

@@ -45,7 +45,10 @@ func chunkMentions(text string, out []Mention) []Mention {
 			out = classify(text, i, j, out)
 		} else if w := strings.Trim(text[i:j], ",.;:!?\"'()[]"); len(w) >= 2 && services.has(w) {
 			at := i + strings.Index(text[i:j], w)
-			out = append(out, mention(text, Span{at, at + len(w)}, "service", 0.8))
+			out = append(out, mention(text, Span{at, at + len(w)}, Service, 0.8))
+		} else if len(w) >= 6 && w[0] <= 'Z' && plainFiles.has(w) {
+			at := i + strings.Index(text[i:j], w)
+			out = append(out, mention(text, Span{at, at + len(w)}, Path, 0.8))
 		}
 		i = j
 	}
@@ -73,12 +76,12 @@ func backticked(text string, i int) (Mention, int, bool) {
 	}
 	lead := strings.Index(body, trimmed)
 	s = Span{s.From + lead, s.From + lead + len(trimmed)}
-	m := mention(text, s, "code", 0.9)
+	m := mention(text, s, Code, 0.9)
 	if !strings.ContainsAny(trimmed, " \t") {
 		if got := classify(text, s.From, s.To, nil); len(got) == 1 && got[0].Span == s {
 			m.Type = got[0].Type
 		} else if services.has(m.Canonical) {
-			m.Type = "service"
+			m.Type = Service
 		}
 	}
 	return m, i + 1 + end + 1, true
@@ -120,6 +123,9 @@ func classify(text string, from, to int, out []Mention) []Mention {
 	}
 	// word(word), a,b, em-dashes, x=y: look at the parts.
 	if k := strings.IndexAny(s, "(),;=[]{}<>|\"—–"); k > 0 && k < len(s)-1 {
+		if s[k] == '=' && k >= 3 && ident(s[:k]) && strings.ToUpper(s[:k]) == s[:k] { // GOFLAGS=-mod=mod
+			return append(out, mention(text, Span{from, from + k}, Code, 0.8))
+		}
 		_, w := utf8.DecodeRuneInString(s[k:])
 		out = classify(text, from, from+k, out)
 		return classify(text, from+k+w, from+len(s), out)
@@ -130,48 +136,48 @@ func classify(text string, from, to int, out []Mention) []Mention {
 // form tells the type of s by its shape; confidence 0 where it has none.
 func form(s string) (EntityType, float64) {
 	if !asciiMostly(s) {
-		return "", 0
+		return Unknown, 0
 	}
 	low := strings.ToLower(s)
 	switch {
 	case strings.Contains(s, "://"):
 		if k := strings.Index(s, "://"); k > 1 && alphaNum(s[:k]) && len(s) > k+3 {
-			return "url", 1
+			return URL, 1
 		}
-		return "", 0
+		return Unknown, 0
 	case strings.HasPrefix(low, "www.") && len(s) > 6:
-		return "url", 1
+		return URL, 1
 	case strings.IndexByte(s, '@') >= 0:
 		return atForm(s)
 	case s[0] == '#':
 		if digits(s[1:]) && len(s) <= 9 {
-			return "issue", 0.95
+			return Issue, 0.95
 		}
-		return "", 0
+		return Unknown, 0
 	case low == "c++", low == "c#", low == "f#", low == ".net", low == "asp.net", low == "objective-c":
-		return "code", 0.9
+		return Code, 0.9
 	}
 	if k := strings.LastIndexByte(s, '#'); k > 0 && digits(s[k+1:]) && (strings.EqualFold(s[:k], "pr") || strings.EqualFold(s[:k], "gh") || strings.Count(s[:k], "/") == 1 || strings.EqualFold(s[:k], "issue")) {
-		return "issue", 0.95
+		return Issue, 0.95
 	}
 	if k := strings.IndexByte(s, '&'); k > 0 && k <= 3 && len(s)-k <= 4 && alpha(s[:k]) && alpha(s[k+1:]) && strings.ToUpper(s) == s {
 		switch s {
 		case "Q&A", "R&D", "R&R", "B&B", "M&A", "P&L", "D&D":
-			return "", 0
+			return Unknown, 0
 		}
-		return "org", 0.7
+		return Org, 0.7
 	}
 	if issueKey(s) {
-		return "issue", 0.9
+		return Issue, 0.9
 	}
 	if uuid(s) {
-		return "code", 0.8
+		return Code, 0.8
 	}
 	if version(s) {
-		return "version", 0.9
+		return Version, 0.9
 	}
 	if ip(s) {
-		return "service", 0.85
+		return Service, 0.85
 	}
 	if t, c := pathForm(s, low); c > 0 {
 		return t, c
@@ -225,17 +231,17 @@ func atForm(s string) (EntityType, float64) {
 	host := s[k+1:]
 	switch {
 	case k == 0 && strings.IndexByte(host, '/') > 0: // @scope/package
-		return "code", 0.85
+		return Code, 0.85
 	case k == 0 && len(host) >= 2 && ident(strings.ReplaceAll(host, "-", "_")) && host[0] > '9':
-		return "person", 0.7
+		return Person, 0.7
 	case k > 0 && strings.Count(s, "@") == 1 && strings.IndexByte(host, '.') > 0 && !strings.ContainsAny(s, "/()") && !version(host):
 		if e := host[strings.LastIndexByte(host, '.')+1:]; len(e) >= 2 && alpha(e) {
-			return "email", 1
+			return Email, 1
 		}
 	case k > 0 && version(host): // module@v1.2.3
-		return "code", 0.85
+		return Code, 0.85
 	}
-	return "", 0
+	return Unknown, 0
 }
 
 // standards look like issue keys (UTF-8, SHA-256) and are none.
@@ -365,14 +371,14 @@ func pathForm(s, low string) (EntityType, float64) {
 	for i := 0; i < len(body); i++ {
 		c := body[i]
 		if c < utf8.RuneSelf && !wordRune(rune(c)) && strings.IndexByte("./-+@~*\\:%[]", c) < 0 {
-			return "", 0
+			return Unknown, 0
 		}
 	}
 	if len(body) > 3 && body[1] == ':' && body[2] == '\\' && alpha(body[:1]) {
-		return "path", 0.95
+		return Path, 0.95
 	}
 	if strings.ContainsAny(body, "\\:") {
-		return "", 0
+		return Unknown, 0
 	}
 	slash := strings.Count(body, "/")
 	last := body[strings.LastIndexByte(body, '/')+1:]
@@ -385,57 +391,57 @@ func pathForm(s, low string) (EntityType, float64) {
 		case ext != "" && ext != low && fileExts.has(ext) && len(last) > len(ext)+1:
 			stem := last[:len(last)-len(ext)-1]
 			if (ext == "js" || ext == "io" || ext == "ai") && unicode.IsUpper(rune(stem[0])) {
-				return "thing", 0.8 // Node.js
+				return Thing, 0.8 // Node.js
 			}
 			if len(stem) == 1 && !line && (ext == "h" || ext == "c" || ext == "so") {
-				return "", 0
+				return Unknown, 0
 			}
 			if !line && ext == "so" && commonWord(strings.ToLower(stem)) {
-				return "", 0 // "done.so", a missing blank
+				return Unknown, 0 // "done.so", a missing blank
 			}
-			return "path", 0.9
+			return Path, 0.9
 		case strings.HasPrefix(s, ".") && len(s) > 3 && ident(strings.ReplaceAll(s[1:], "-", "_")) && alpha(s[1:2]):
-			return "path", 0.7 // .gitignore
-		case s == "Makefile" || s == "Dockerfile" || s == "Jenkinsfile" || s == "Procfile" || s == "Vagrantfile" || s == "README" || s == "LICENSE" || s == "CHANGELOG":
-			return "path", 0.8
+			return Path, 0.7 // .gitignore
+		case plainFiles.has(s):
+			return Path, 0.8
 		}
-		return "", 0
+		return Unknown, 0
 	}
 	segs := strings.Split(body, "/")
 	head := strings.ToLower(segs[0])
 	switch {
 	case strings.HasPrefix(body, "//"):
-		return "", 0
+		return Unknown, 0
 	case segs[0] == "" || segs[0] == "." || segs[0] == ".." || segs[0] == "~":
 		if len(strings.Trim(body, "./~")) >= 2 && !digits(strings.Trim(body, "/")) {
-			return "path", 0.9
+			return Path, 0.9
 		}
-		return "", 0
+		return Unknown, 0
 	case strings.IndexByte(head, '.') > 0 && topDomains.has(head[strings.LastIndexByte(head, '.')+1:]) && alpha(head[strings.LastIndexByte(head, '.')+1:]):
-		return "url", 0.9
+		return URL, 0.9
 	case fileExts.has(ext) && len(last) > len(ext)+1:
-		return "path", 0.95
+		return Path, 0.95
 	case branchHeads.has(head) && len(segs) >= 2 && segs[1] != "":
-		return "code", 0.75
+		return Code, 0.75
 	}
 	for _, p := range segs {
 		if digits(p) {
-			return "", 0 // 1/2, 10/12/2023
+			return Unknown, 0 // 1/2, 10/12/2023
 		}
 	}
 	switch {
 	case pathHeads.has(head) && len(body) > len(head)+1 && (slash > 1 || !commonWord(strings.ToLower(segs[1])) || strings.HasSuffix(body, "/")):
-		return "path", 0.85
+		return Path, 0.85
 	case pathHeads.has(head) && slash == 1 && segs[1] == "":
-		return "path", 0.8
+		return Path, 0.8
 	case strings.ContainsAny(body, "_") || slash >= 2 && strings.ContainsAny(body, "-."):
-		return "path", 0.75
+		return Path, 0.75
 	case slash >= 3 && body == low:
-		return "path", 0.6
+		return Path, 0.6
 	case slash == 1 && len(segs[1]) > 1 && body == low && strings.IndexByte(body, '-') > 0 && !functionWords.has(segs[0]) && !commonWord(segs[0]):
-		return "path", 0.6 // owner/some-repo
+		return Path, 0.6 // owner/some-repo
 	}
-	return "", 0
+	return Unknown, 0
 }
 
 var serviceTails = words(`service svc api server worker workers db gateway proxy queue cluster prod staging daemon backend frontend broker cache scheduler operator exporter controller cron job lambda bucket`)
@@ -445,15 +451,15 @@ func hostForm(s, low string) (EntityType, float64) {
 	if k := strings.IndexByte(low, ':'); k > 0 {
 		host, port = low[:k], low[k+1:]
 		if !digits(port) || len(port) > 5 || len(port) < 2 {
-			return "", 0
+			return Unknown, 0
 		}
 		if digits(strings.ReplaceAll(host, ".", "0")) { // 10:30
-			return "", 0
+			return Unknown, 0
 		}
 	}
 	for i := 0; i < len(host); i++ {
 		if c := host[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-') {
-			return "", 0
+			return Unknown, 0
 		}
 	}
 	if k := strings.LastIndexByte(host, '.'); k > 0 && host[0] != '.' && !strings.Contains(host, "..") {
@@ -463,29 +469,34 @@ func hostForm(s, low string) (EntityType, float64) {
 		if topDomains.has(tld) && len(first) > 1 && !digits(first) {
 			// "great.in", "ok.so": a missing blank after a full stop, not a host.
 			if dot == k && (commonWord(first) || len(tld) == 2 && functionWords.has(tld)) && port == "" && tld != "com" && tld != "org" && tld != "dev" && tld != "io" && tld != "net" {
-				return "", 0
+				return Unknown, 0
 			}
 			if s != low && s[dot+1] >= 'A' && s[dot+1] <= 'Z' {
-				return "", 0
+				return Unknown, 0
 			}
-			return "service", 0.8
+			return Service, 0.8
 		}
 	}
 	if port != "" && (host == "localhost" || len(host) >= 3 && len(port) >= 4 && host[0] > '9') {
-		return "service", 0.8
+		return Service, 0.8
 	}
 	if k := strings.LastIndexByte(host, '-'); k > 0 && port == "" && s == low {
 		tail := host[k+1:]
 		head := host[:strings.IndexByte(host, '-')]
 		if serviceTails.has(tail) && len(head) > 1 && !plainModifier.has(head) && !functionWords.has(head) {
-			return "service", 0.75
+			return Service, 0.75
+		}
+		if digits(tail) && len(tail) <= 3 && (nodeHeads.has(host[:k]) || len(head) == 2 && strings.Count(host, "-") == 2 && alpha(head)) {
+			return Service, 0.7 // db-01, eu-west-1
 		}
 		if services.has(head) && len(tail) > 1 {
-			return "service", 0.75
+			return Service, 0.75
 		}
 	}
-	return "", 0
+	return Unknown, 0
 }
+
+var nodeHeads = words(`node host web app db prod staging shard pod replica worker server api cache queue broker ci runner build edge lb`)
 
 // plainModifier opens compounds that are kinds, not services: "full-time job", "self-service".
 var plainModifier = words(`self full part day non in on high low long short multi single web client server two three dream first new old pre post re co customer room food lip night side full-time after`)
@@ -507,88 +518,111 @@ var brands = words(`iphone iphones ipad ipads ipod imac ios ipados icloud itunes
 
 var codeTails = []string{"Error", "Exception", "Handler", "Factory", "Manager", "Client", "Controller", "Listener", "Config", "Request", "Response", "Reader", "Writer", "Store", "Index", "Context", "Provider", "Service", "Repository", "Interface", "Func", "Test", "Builder", "Parser", "Worker", "Queue", "Pool", "Cache", "Middleware"}
 
+var codeHeads = []string{"Test", "Benchmark", "Fuzz", "Handle", "Get", "Parse", "Make", "Read", "Write", "Load", "Open", "Close"}
+
+var plainFiles = words(`Makefile Dockerfile Jenkinsfile Procfile Vagrantfile README LICENSE CHANGELOG`)
+
 var packageWords = words(`time sort strings errors context os io path log math fmt http json net sync bytes bufio regexp rand url exec flag testing filepath atomic runtime reflect sql xml csv hex base64 zip utf8 unicode slices maps iter slog template html image db ctx self this app np pd plt tf torch random re sys subprocess asyncio logging`)
 
 func identForm(s, low string) (EntityType, float64) {
 	call := strings.HasSuffix(s, "()")
 	body := strings.TrimSuffix(s, "()")
 	if strings.HasPrefix(s, "--") && len(s) > 4 && alpha(s[2:3]) && ident(strings.NewReplacer("-", "_", "=", "_", ".", "_").Replace(s[2:])) {
-		return "code", 0.8 // --no-verify
+		return Code, 0.8 // --no-verify
 	}
 	if s[0] == '$' && len(s) > 2 && ident(s[1:]) {
-		return "code", 0.8
+		return Code, 0.8
 	}
 	body = strings.TrimLeft(body, "*&$")
 	if body == "" {
-		return "", 0
+		return Unknown, 0
 	}
 	if strings.Contains(body, "::") || strings.Contains(body, "->") {
 		ok := ident(strings.NewReplacer("::", "_", "->", "_", "~", "_").Replace(body)) && alphaNum(body[:1])
 		if ok {
-			return "code", 0.9
+			return Code, 0.9
 		}
-		return "", 0
+		return Unknown, 0
 	}
 	if k := strings.IndexByte(body, '.'); k > 0 && k < len(body)-1 {
 		parts := strings.Split(body, ".")
 		odd := call
 		for i, p := range parts {
 			if !ident(p) {
-				return "", 0
+				return Unknown, 0
 			}
 			if len(p) == 1 && i == 0 && !call { // e.g, U.S
-				return "", 0
+				return Unknown, 0
 			}
 			odd = odd || strings.IndexByte(p, '_') >= 0 || camel(p)
 		}
 		first, second := parts[0], parts[1]
 		switch {
 		case odd:
-			return "code", 0.9
+			return Code, 0.9
 		case len(second) < 2:
-			return "", 0
+			return Unknown, 0
 		case packageWords.has(first) && second[0] >= 'A' && second[0] <= 'Z':
-			return "code", 0.85
+			return Code, 0.85
 		case first == strings.ToLower(first) && second[0] >= 'A' && second[0] <= 'Z' && !commonWord(first) && !functionWords.has(strings.ToLower(second)) && !commonWord(strings.ToLower(second)) && !givenNames.has(strings.ToLower(second)):
-			return "code", 0.7
+			return Code, 0.7
 		}
-		return "", 0
-	}
-	if !ident(body) {
-		return "", 0
-	}
-	if call {
-		return "code", 0.9
+		return Unknown, 0
 	}
 	if len(body) >= 7 && len(body) <= 40 && hexID(body) {
-		return "code", 0.75
+		return Code, 0.75
+	}
+	if !ident(body) {
+		return Unknown, 0
+	}
+	if call {
+		return Code, 0.9
 	}
 	if k := strings.IndexByte(body, '_'); k >= 0 {
 		if t := strings.Trim(body, "_"); strings.IndexByte(t, '_') > 0 || len(t) < len(body) && len(t) > 2 && strings.HasPrefix(body, "__") {
-			return "code", 0.9
+			return Code, 0.9
 		}
-		return "", 0
+		return Unknown, 0
 	}
 	if brands.has(low) {
-		return "thing", 0.8
+		return Thing, 0.8
 	}
 	if k := strings.IndexFunc(body, unicode.IsUpper); k > 0 && (functionWords.has(body[:k]) || interjections.has(body[:k])) && givenNames.has(strings.ToLower(body[k:])) {
-		return "", 0 // "forMax", a missing blank
+		return Unknown, 0 // "forMax", a missing blank
 	}
 	if body[0] >= 'a' && body[0] <= 'z' && camel(body) {
-		return "code", 0.85
+		return Code, 0.85
 	}
 	if camel(body) {
+		if humps(body) >= 3 {
+			return Code, 0.75 // HandleSignIn
+		}
+		for _, t := range codeHeads {
+			if strings.HasPrefix(body, t) && len(body) > len(t)+2 && unicode.IsUpper(rune(body[len(t)])) {
+				return Code, 0.75
+			}
+		}
 		for _, t := range codeTails {
 			if strings.HasSuffix(body, t) && len(body) > len(t)+1 {
-				return "code", 0.8
+				return Code, 0.8
 			}
 		}
 	}
 	if services.has(low) {
-		return "service", 0.8
+		return Service, 0.8
 	}
-	return "", 0
+	return Unknown, 0
+}
+
+// humps counts the words of an identifier in camel case.
+func humps(s string) int {
+	n := 1
+	for i := 1; i < len(s); i++ {
+		if s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z' {
+			n++
+		}
+	}
+	return n
 }
 
 // camel tells whether an upper-case letter follows a lower-case one and a further one comes after.

@@ -277,6 +277,16 @@ func (f *finder) of(i, j, k int) bool {
 
 func (f *finder) spaced(j int) int { return int(f.toks[j].from - f.toks[j-1].to) }
 
+// drawn: letters are drawn out: "Sooo", "Nooooo".
+func drawn(w string) bool {
+	for i := 2; i < len(w); i++ {
+		if w[i] == w[i-1] && w[i] == w[i-2] && w[i] >= 'a' && w[i] != 'i' && w[i] != 'x' {
+			return true
+		}
+	}
+	return false
+}
+
 // commonWord knows frequent words and the regular forms of English verbs and adverbs.
 func commonWord(w string) bool {
 	if commonWords.has(w) || functionWords.has(w) || interjections.has(w) {
@@ -495,7 +505,7 @@ func (f *finder) alone(i int, weak bool) {
 	if t.shout && !given {
 		// An acronym, or one word shouted.
 		g := f.group(i)
-		if (n <= 6 || t.inner) && (!commonWord(low) || g > i+1 && !functionWords.has(low) && !weak) && !interjections.has(low) && !(weak && n > 4) && !roman(low) {
+		if (n <= 6 || t.inner) && (!commonWord(low) || g > i+1 && !functionWords.has(low) && !weak) && !interjections.has(low) && !(weak && n > 4) && !roman(low) && !drawn(low) {
 			f.keep(i, g, 0.75)
 		}
 		return
@@ -504,7 +514,7 @@ func (f *finder) alone(i int, weak bool) {
 		return
 	}
 	afterGreeting := f.addressed(i)
-	if interjections.has(low) {
+	if interjections.has(low) || drawn(low) {
 		return
 	}
 	weak = weak || t.start || f.afterColon(i)
@@ -657,6 +667,9 @@ func (f *finder) keep(i, end int, conf float64) {
 	if last.to > last.bare && strings.HasSuffix(last.low, "s'") {
 		s.To = int(last.bare)
 	}
+	if k := strings.LastIndexByte(last.low, '-'); k > 1 && len(last.low) == int(last.to-last.from) && compounds.has(last.low[k+1:]) {
+		s.To = int(last.from) + k // "Sahara-based"
+	}
 	if s.Empty() || !utf8.ValidString(s.In(f.text)) {
 		return
 	}
@@ -666,6 +679,8 @@ func (f *finder) keep(i, end int, conf float64) {
 	}
 	f.out = append(f.out, mention(f.text, s, typ, conf))
 }
+
+var compounds = words(`based related style like themed inspired free born only wide made era led owned driven backed friendly specific shaped sized`)
 
 // kind guesses the type of [i, end) and how sure a run of several words is a name.
 func (f *finder) kind(i, end int) (EntityType, float64) {

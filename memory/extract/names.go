@@ -43,9 +43,9 @@ valentina valeria valerie vanessa velma vera vernon veronica vicki vicky victor 
 wilfred wilhelm willard william willie wilma winifred winston wolfgang xavier xiao yan yannick yasmin yolanda yosef youssef yuki yuri yusuf yvette yvonne zach zachary zack zara zelda zoe zoey`)
 
 var ambiguousNames = words(`
-angel april art ash august autumn basil bill blake blanche brad brook buck buddy cash chance chase christian christmas clay cliff crystal daisy dale dawn dean destiny don drew earl eve faith fern flora frank
+angel april art ash august autumn basil bill blake brad brook buck christian christmas clay cliff crystal daisy dale dawn dean don drew earl eve faith fern flora frank
 gene ginger glen grace grant hazel heath heather holly hope hunter iris ivy jack jade jasmine jay jean jesus john josh joy june kelly king lance laurel lee lily mark marsh mason max may melody mercy mike miles mina
-olive pat patience paige pearl penny peg piper pierce prudence ray reed rich rick rob robin rocky rod rose ruby rusty sandy skip sky star sue summer sunny ted violet wade will willow winter woody`)
+olive pat patience paige pearl penny peg piper pierce prudence ray reed rich rick rob robin rocky rod rose ruby rusty sandy skip sue summer sunny ted violet wade will willow winter woody`)
 
 // pairWords in the table of nicknames are programs or plain words: they make no given name.
 var pairWords = words(`kubernetes k8s postgresql postgres javascript js typescript ts ant bran dot cat nan pip lex memo kit dolly kitty tab em mon char bas al la lo val vic dick rich rob art pat gene drew chance reg nat mo san`)

@@ -146,10 +146,10 @@ func (m *RelationMention) apposition(text string, toks []token, i, k int) {
 			e++
 		}
 		if paren { // "my wife, Ann, said": a comma closes it; "my friend, Ann and I" does not
-			if e < len(toks) && toks[e].word {
-				return
+			if e >= len(toks) || toks[e].word || toks[n-1].is(",") && !toks[e].is(",") {
+				return // "I miss my brother, Ann!" speaks to Ann
 			}
-			if !m.Plural && (givenNames.has(toks[n].base()) || !commonWord(toks[n].base())) && !toks[n].shout {
+			if !m.Plural && m.Role != "family" && m.Role != "team" && (givenNames.has(toks[n].base()) || !commonWord(toks[n].base())) && !toks[n].shout {
 				m.setName(text, toks, n, e)
 			}
 			return
