@@ -46,10 +46,7 @@ func buildVersion() string {
 }
 
 func main() {
-	// Standard output carries the protocol and answers, through out alone: whatever else prints there,
-	// a library say, goes to standard error instead.
-	out := os.Stdout
-	os.Stdout = os.Stderr
+	out := guardStdout()
 	// A client that is gone shows as a failed write, after which the store is closed in order; the
 	// signal would end the process on the spot.
 	signal.Ignore(syscall.SIGPIPE)
@@ -57,6 +54,14 @@ func main() {
 	code := run(ctx, os.Args[1:], os.Stdin, out, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// guardStdout returns standard output, which carries the protocol and answers alone: whatever else
+// prints there, a library say, goes to standard error from now on.
+func guardStdout() *os.File {
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	return out
 }
 
 // app is what every command works with.

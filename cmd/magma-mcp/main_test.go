@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -21,8 +22,13 @@ import (
 const asMain = "MAGMA_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asMain) != "" {
+	switch os.Getenv(asMain) {
+	case "1":
 		main()
+	case "noisy": // something in the program prints where only the protocol may
+		out := guardStdout()
+		fmt.Println("noise of a library")
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, out, os.Stderr))
 	}
 	testscript.Main(m, map[string]func(){"magma-mcp": main})
 }
@@ -56,6 +62,25 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// Standard output holds JSON-RPC lines alone, whatever else prints.
+func TestStdoutCarriesTheProtocolAlone(t *testing.T) {
+	cmd := program(t, "--log-level", "debug")
+	cmd.Env = append(cmd.Env, asMain+"=noisy")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	var noise bytes.Buffer
+	cmd.Stderr = &noise
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, noise.String())
+	}
+	if want := `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"; string(out) != want {
+		t.Errorf("standard output holds %q", out)
+	}
+	if !strings.Contains(noise.String(), "noise of a library") {
+		t.Error("the noise went nowhere")
+	}
 }
 
 // Every argument of a tool is an argument of its command.

@@ -153,11 +153,12 @@ func (c *conn) send(response any) {
 	select {
 	case c.session.notifications <- outgoing(response):
 	case <-c.broken:
+	case <-c.stopped:
 	}
 }
 
-// write writes what is queued until stopped is closed or out fails.
-func (c *conn) write(stopped <-chan struct{}) {
+// write writes what is queued until the session stops or out fails.
+func (c *conn) write() {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -165,7 +166,7 @@ func (c *conn) write(stopped <-chan struct{}) {
 		var n mcp.JSONRPCNotification
 		select {
 		case n = <-c.session.notifications:
-		case <-stopped:
+		case <-c.stopped:
 			return
 		}
 		messages := c.session.addressed(n)

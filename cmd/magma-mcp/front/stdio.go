@@ -55,7 +55,9 @@ func ServeStdio(ctx context.Context, s *server.MCPServer, in io.Reader, out io.W
 		pending: make(chan struct{}, maxPending),
 		flight:  map[string]*inFlight{},
 		written: closed(),
+		stopped: make(chan struct{}),
 	}
+	defer close(c.stopped)
 	if err := s.RegisterSession(ctx, c.session); err != nil {
 		return fmt.Errorf("begin a stdio session: %w", err)
 	}
@@ -63,12 +65,10 @@ func ServeStdio(ctx context.Context, s *server.MCPServer, in io.Reader, out io.W
 
 	work, cancel := context.WithCancel(s.WithContext(context.WithoutCancel(ctx), c.session))
 	defer cancel()
-	stopped := make(chan struct{})
-	defer close(stopped)
-	go c.write(stopped)
+	go c.write()
 
 	lines := make(chan line)
-	go readLines(in, lines, stopped)
+	go readLines(in, lines, c.stopped)
 	drain, err := drainSignal, error(nil)
 read:
 	for {
@@ -93,12 +93,12 @@ read:
 		}
 	}
 	c.endStreams()
-	if !c.wait(drain) {
+	done := c.drained()
+	if !within(done, drain) {
 		cancel()
-		if c.wait(drainLast) {
-			return err
+		if !within(done, drainLast) {
+			log.Warn("stopped with requests unanswered")
 		}
-		log.Warn("stopped with requests unanswered")
 	}
 	return err
 }
@@ -110,6 +110,7 @@ type conn struct {
 	log     *slog.Logger
 	out     io.Writer
 
+	stopped  chan struct{} // closed when ServeStdio returns
 	broken   chan struct{} // closed when out failed
 	writeErr error         // set before broken is closed
 
@@ -315,7 +316,7 @@ type need int
 const (
 	free   need = iota // touches no memory: at once
 	read               // after the writes sent before it
-	write              // after those too, and before what is sent after it
+	write              // after those too, and before every read and write sent after it
 	stream             // runs until it is cancelled
 )
 
@@ -324,6 +325,8 @@ func (m envelope) needs() need {
 		return free
 	}
 	switch mcp.MCPMethod(*m.Method) {
+	case mcp.MethodInitialize: // it says who writes
+		return write
 	case mcp.MethodToolsCall:
 		var p struct {
 			Name string `json:"name"`
@@ -465,22 +468,32 @@ func (c *conn) endStreams() {
 	}
 }
 
-// wait reports whether every request was answered, and the answers written, within d.
-func (c *conn) wait(d time.Duration) bool {
+// drained returns a channel that is closed once every request was answered and the answers written, or
+// can no longer be.
+func (c *conn) drained() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		c.requests.Wait()
 		flushed := make(chan struct{})
 		select {
 		case c.session.notifications <- outgoing(flushed):
-			select {
-			case <-flushed:
-			case <-c.broken:
-			}
 		case <-c.broken:
+			return
+		case <-c.stopped:
+			return
 		}
-		close(done)
+		select {
+		case <-flushed:
+		case <-c.broken:
+		case <-c.stopped:
+		}
 	}()
+	return done
+}
+
+// within reports whether done is closed within d.
+func within(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

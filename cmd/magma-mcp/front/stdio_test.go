@@ -407,6 +407,35 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 	c.end()
 }
 
+// An engine that panics at every verb costs its caller one error line each time, and nothing else.
+func TestPanickingEngine(t *testing.T) {
+	type broken struct{ memory.Engine }
+	c := dial(t, t.Context(), broken{})
+	c.send(initialize)
+	c.next()
+	for i, line := range []string{
+		toolCall(1, "remember", `{"content":"x"}`), toolCall(2, "recall", `{}`), toolCall(3, "why", `{"query":"x"}`),
+		toolCall(4, "when", `{"query":"x"}`), toolCall(5, "forget", `{"ids":["x"]}`),
+		rpc(6, "resources/read", `{"uri":"memory://projects"}`), rpc(7, "resources/read", `{"uri":"memory://x/graph"}`),
+		rpc(8, "prompts/get", `{"name":"load_context"}`),
+		rpc(9, "completion/complete", `{"ref":{"type":"ref/prompt","name":"load_context"},"argument":{"name":"project","value":""}}`),
+		rpc(10, "resources/list", `{}`),
+	} {
+		c.send(line)
+		r := c.next()
+		if string(r.ID) != fmt.Sprint(i+1) || !r.Result.IsError && r.Error == nil {
+			t.Errorf("%s\n got %+v", line, r)
+		}
+	}
+	c.send(rpc(11, "ping", "{}"))
+	if r := c.next(); string(r.ID) != "11" || r.Error != nil {
+		t.Errorf("after them: %+v", r)
+	}
+	if rest := c.end(); rest != "" {
+		t.Errorf("unasked for: %s", rest)
+	}
+}
+
 func TestSubscriptions(t *testing.T) {
 	f := &fake{changes: make(chan memory.Change)}
 	c := dial(t, t.Context(), f)
