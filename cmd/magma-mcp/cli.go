@@ -29,6 +29,8 @@ type cli struct {
 	Timeline timelineCommand `cmd:"" help:"What happened, in order of time."`
 	Stats    statsCommand    `cmd:"" help:"Counts, embedder and background work of the project."`
 	Projects projectsCommand `cmd:"" help:"All projects of the store."`
+	Rebuild  rebuildCommand  `cmd:"" help:"Make every derived row anew from the memories."`
+	Check    checkCommand    `cmd:"" help:"Check the store: every row against the memories."`
 	Demo     demoCommand     `cmd:"" help:"See it work: a real server, a real client, a conversation; leaves nothing behind."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }

@@ -73,7 +73,7 @@ func (a *app) attach(ctx context.Context, scope tools.Scope) (*opened, error) {
 		return bank, bank, nil
 	}
 	engine, err := attach.Open(context.WithoutCancel(ctx), dir, open, attach.Options{
-		Version: buildVersion(), Logger: a.log, Drain: time.Second,
+		Version: buildVersion(), Logger: a.log, Verbs: verbs, Drain: time.Second,
 	})
 	if err != nil {
 		return nil, err
