@@ -109,8 +109,14 @@ func (p *parser) clockAt(i int) (c clock, next int) {
 	if open {
 		k++
 	}
-	if p.has(k, cZone) && (p.toks[k].caps || p.bare) {
-		c.zone, next = p.toks[k].w, k+1
+	if p.has(k, cZone) && (p.toks[k].caps || p.bare) || p.offset(k, true) != nil {
+		if w := p.offset(k, true); w != nil { // -0700
+			c.zone, next = w, k+2
+		} else if w := p.offset(k+1, false); w != nil && p.toks[k].w.shift == 0 { // UTC+2
+			c.zone, next = w, k+3
+		} else {
+			c.zone, next = p.toks[k].w, k+1
+		}
 		c.latent = false
 		if open && p.isMark(next, ')') {
 			next++
@@ -120,6 +126,26 @@ func (p *parser) clockAt(i int) (c clock, next int) {
 		}
 	}
 	return c, next
+}
+
+// offset reads a zone in figures at the sign at k: "+0200" after a space, or "+2", "-7" glued to UTC or GMT.
+func (p *parser) offset(k int, alone bool) *word {
+	if !p.isMark(k, '+') && !p.isMark(k, '-') || !p.isNumber(k+1) || !p.glued(k+1) || p.glued(k) == alone || !p.rightClear(k+2) {
+		return nil
+	}
+	n, digits := p.toks[k+1].num, p.toks[k+1].digits
+	if digits == 4 {
+		n = n/100*60 + n%100
+	} else if n *= 60; digits > 2 || alone {
+		return nil
+	}
+	if n > 14*60 {
+		return nil
+	}
+	if p.isMark(k, '-') {
+		n = -n
+	}
+	return &word{s: "UTC", shift: n}
 }
 
 func (p *parser) bareClock(i int) (c clock, next int) {

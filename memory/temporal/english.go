@@ -9,8 +9,8 @@ import (
 // nothing was read; they never move anything themselves, so alternatives cost nothing to try.
 type parser struct {
 	reader
-	text string
-	toks []token
+	text  string
+	toks  []token
 	kept  [3]kept
 	keep  int
 	depth int // dates inside dates

@@ -93,7 +93,10 @@ func (p *parser) calendar(i int) (n node, next int) {
 		if d, e, ord := p.dayOfMonth(p.skip(j, "the")); e != 0 && ord && p.rightClear(e) && !p.has(e, cUnit|cWeekday) && !p.is(e, "of") {
 			return node{kind: fields, d: d, wd: wd}, e
 		}
-		latent := p.has(i, cDayName) || p.plural(i)
+		if p.plural(i) { // a habit
+			return node{}, 0
+		}
+		latent := p.has(i, cDayName)
 		return node{kind: fields, wd: wd, latent: latent}, j
 	}
 	return p.monthDay(i)

@@ -99,7 +99,40 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 	if !p.accept(pt, i, e) {
 		return m, 0, false
 	}
+	if m, f := p.within2(pt, e); f != 0 {
+		return m, f, true
+	}
 	return p.finish(pt, e)
+}
+
+// within2 reads a part of a day that a clock time bounds: "tomorrow before 4pm", "Friday after five o'clock".
+func (p *parser) within2(pt point, e int) (Mention, int) {
+	if pt.hasClk || pt.part != (part{}) || pt.date.kind == noDate || !p.isAny(e, "before", "after", "until", "till", "by", "from") {
+		return Mention{}, 0
+	}
+	c, f := p.clockAt(e + 1)
+	if f == 0 || c.latent {
+		return Mention{}, 0
+	}
+	iv, ok := p.at(pt, p.ref, p.dir)
+	if !ok || iv.Grain != Day {
+		return Mention{}, 0
+	}
+	pt.clk, pt.hasClk = c, true
+	at, ok := p.at(pt, p.ref, p.dir)
+	if !ok || !iv.Contains(at.Start) {
+		return Mention{}, 0
+	}
+	if p.isAny(e, "after", "from") {
+		iv.Start = at.Start
+	} else {
+		iv.End = at.Start
+	}
+	iv.Grain = Range
+	if !iv.End.After(iv.Start) {
+		return Mention{}, 0
+	}
+	return p.made(iv, pt), f
 }
 
 // finish resolves a point into a mention.
@@ -122,6 +155,9 @@ func (p *parser) accept(pt point, i, e int) bool {
 	}
 	if pt.hasClk && pt.date.kind == noDate && (p.word(i-1, "line") || p.word(i-1, "ratio") || p.word(i-1, "verse") || p.word(i-1, "score")) {
 		return false
+	}
+	if pt.hasClk && pt.date.kind == noDate && (p.isAny(e, "every", "each") || p.is(e, "on") && p.has(e+1, cWeekday) && p.plural(e+1)) {
+		return false // at ten on Sundays
 	}
 	if pt.bound {
 		return true

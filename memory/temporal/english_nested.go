@@ -185,6 +185,23 @@ func (p *parser) narrowed(n node, j int) (node, int) {
 			return node{}, 0
 		}
 	}
+	// last year in May
+	if n.kind == fixed && n.iv.Grain == Year && p.isAny(j, "in", "around") {
+		k := p.skip(j+1, "the")
+		m := node{}
+		e := 0
+		if mo, f := p.month(k); f != 0 {
+			m, e = node{kind: fields, m: mo}, f
+		} else if p.has(k, cSeason) && !p.counted(k+1) {
+			m, e = node{kind: season, n: p.toks[k].w.n}, k+1
+		}
+		if e != 0 {
+			m.y, m.hasYear = n.iv.Start.Year(), true
+			if iv, ok := p.resolve(m, p.ref, p.dir); ok {
+				return node{kind: fixed, iv: iv, approx: n.approx}, e
+			}
+		}
+	}
 	yearly := n.kind == fields && n.m > 0 && !n.hasYear || (n.kind == feastDay || n.kind == season || n.kind == quarter) && !n.hasYear
 	weekly := n.kind == fields && n.wd > 0 && n.d == 0
 	monthly := n.kind == fields && n.d > 0 && n.m == 0

@@ -8,7 +8,7 @@ func (p *parser) partAt(i int) (pt part, turn int, next int) {
 	turn = 9
 	j := i
 	late, early := false, false
-	if p.is(j, "in") || p.is(j, "during") {
+	if p.is(j, "in") || p.is(j, "during") || p.is(j, "at") && p.isAny(j+1, "night", "lunch", "lunchtime") {
 		j++
 	}
 	if p.is(j, "the") {
@@ -158,6 +158,13 @@ func (p *parser) point(i int) (pt point, next int) {
 	if parts == 0 {
 		return pt, 0
 	}
+	// "Mon Jan 2 15:04:05 2006": the year after the clock time
+	if d := &pt.date; pt.hasClk && d.kind == fields && !d.hasYear && d.m > 0 && d.d > 0 {
+		if y, e := p.year(j); e != 0 && p.isNumber(j) && y > 1800 && y < 2200 && p.rightClear(e) && !p.measured(e) {
+			d.y, d.hasYear, d.abs, d.wd = y, true, true, 0
+			j = e
+		}
+	}
 	pt.bound = parts > 1
 	return pt, j
 }
@@ -209,7 +216,7 @@ func (p *parser) clockFits(c clock, i, e int, pt *point, parts int) bool {
 	if p.isAny(e, "tomorrow", "tonight", "tonite", "tmrw") && (p.isNumber(i) || p.bare) {
 		return true
 	}
-	if _, t, f := p.partAt(e); f != 0 && (t == 0 || p.is(e, "in")) && (p.isNumber(i) || p.bare) {
+	if _, t, f := p.partAt(e); f != 0 && (t == 0 || p.isAny(e, "in", "at")) && (p.isNumber(i) || p.bare) {
 		return true
 	}
 	return false

@@ -9,7 +9,7 @@ func (p *parser) separator(i int, between bool) int {
 	switch {
 	case p.isAny(i, "to", "until", "untill", "till", "til", "through", "thru"):
 		return i + 1
-	case p.isMark(i, '-'):
+	case p.isMark(i, '-') && (!p.toks[i].space || !p.glued(i+1)): // not a sign: 15:04:05 -0700
 		return i + 1
 	case between && p.is(i, "and"):
 		return i + 1

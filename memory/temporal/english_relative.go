@@ -138,7 +138,7 @@ func (p *parser) turn(i int) (k, next int) {
 // modified reads "last week", "this summer", "next Friday", "last May", "the last two weeks", "this past weekend".
 func (p *parser) modified(i int) (node, int) {
 	k, j := p.turn(i)
-	article := p.isAny(i, "the", "our", "my", "your")
+	article := p.isAny(i, "the", "our", "my", "your") || p.is(i-1, "the")
 	if j == 0 {
 		// "the weekend", "the week of D" and "over the weekend": the nearest by tense
 		if (p.is(i, "the") || p.bare) && p.has(p.skip(i, "the"), cUnit) {
@@ -500,6 +500,9 @@ func (p *parser) inUnits(i int) (node, int) {
 	}
 	if !p.bare && (p.tensed < 0 || p.isAny(e, "of", "or") || e < len(p.toks) && p.toks[e-1].poss) {
 		return node{}, 0
+	}
+	if f := p.fromNow(e); f != 0 {
+		e = f
 	}
 	e = p.skip(e, "time")
 	return p.away(q, g, +1), e

@@ -15,6 +15,14 @@ func (p *parser) numeric(i int) (node, int) {
 		return n, j
 	}
 	a := &p.toks[i]
+	if a.digits == 8 && (p.bare || p.led(i)) && p.rightClear(i+1) { // 20240310
+		if n := a.num; n >= 1800_00_00 && n < 2200_00_00 {
+			return p.ymd(n/10000, n/100%100, n%100, i+1)
+		}
+	}
+	if a.digits == 4 && p.isMark(i+1, '-') && p.glued(i+1) && p.word(i+2, "w") && p.glued(i+2) && p.isNumber(i+3) && p.glued(i+3) && p.toks[i+3].digits == 2 && p.rightClear(i+4) {
+		return p.isoWeek(a.num, p.toks[i+3].num, i+4)
+	}
 	sep := rune(0)
 	j := i + 1
 	if j < len(p.toks) && p.toks[j].kind == aMark {
@@ -71,6 +79,16 @@ func (p *parser) numeric(i int) (node, int) {
 		}
 	}
 	return node{}, 0
+}
+
+// isoWeek is week w of year y by ISO 8601: the first is the one that holds 4 January.
+func (p *parser) isoWeek(y, w, e int) (node, int) {
+	jan4 := date(y, 1, 4, p.ref.Location())
+	s := days(jan4, -int((jan4.Weekday()+6)%7)+7*(w-1))
+	if w < 1 || w > 53 || days(s, 3).Year() != y {
+		return node{}, 0
+	}
+	return node{kind: fixed, iv: unit(s, Week), abs: true}, e
 }
 
 func (p *parser) ymd(y, m, d, e int) (node, int) {

@@ -43,11 +43,10 @@ func (p *reader) at(pt point, base time.Time, dir int) (iv Interval, ok bool) {
 		return iv, dated
 	}
 	if dated && iv.Grain != Day {
-		if iv.Grain > Day && iv.Grain <= Month && pt.date.kind == fixed && pt.hasClk {
-			iv = unit(day(iv.Start), Day) // in 2 weeks at 5pm, read as a day when bare
-		} else {
+		if pt.date.exact.IsZero() {
 			return iv, false
 		}
+		iv = unit(pt.date.exact, Day) // in two weeks at 5pm
 	}
 	if !pt.hasClk {
 		if !dated {

@@ -26,11 +26,12 @@ type node struct {
 	iv         Interval
 	abs        bool
 	approx     bool
-	latent     bool // a time only with a preposition before it or in a bare text
-	clockFixed bool // iv is an instant: no clock time may follow
-	part       part // "tonight": a part of the day comes with it
-	yearless   bool // of a fixed interval inside a time named without its year
-	tail       bool // the end of a longer time: "before the end of May" is up to its last day
+	latent     bool      // a time only with a preposition before it or in a bare text
+	clockFixed bool      // iv is an instant: no clock time may follow
+	part       part      // "tonight": a part of the day comes with it
+	yearless   bool      // of a fixed interval inside a time named without its year
+	exact      time.Time // of a distance read coarsely: the very day, for a clock time that follows
+	tail       bool      // the end of a longer time: "before the end of May" is up to its last day
 }
 
 type nodeKind uint8
@@ -340,6 +341,9 @@ func (p *reader) away(q quantity, g Grain, dir int) node {
 		return out
 	}
 	t := add(p.ref, u, dir*n)
+	if u >= Day {
+		out.exact = day(t)
+	}
 	switch u {
 	case Second, Minute:
 		out.iv, out.clockFixed = unit(p.r.floor(t, Second), Second), true

@@ -21,25 +21,26 @@ import (
 	"time"
 )
 
-// Grain is how finely a time is known. The numbers are not stored anywhere: String gives the contract's names.
+// Grain is how finely a time is known. String gives the contract's names. The numbers are written to disk:
+// append, never renumber.
 type Grain uint8
 
 // The grains, finest first. Range is an interval of no single unit.
 const (
-	Second Grain = iota
-	Minute
-	Hour
-	PartOfDay
-	Day
-	Weekend
-	Week
-	Month
-	Quarter
-	Season
-	Year
-	Decade
-	Century
-	Range
+	Second    Grain = 0
+	Minute    Grain = 1
+	Hour      Grain = 2
+	PartOfDay Grain = 3
+	Day       Grain = 4
+	Weekend   Grain = 5
+	Week      Grain = 6
+	Month     Grain = 7
+	Quarter   Grain = 8
+	Season    Grain = 9
+	Year      Grain = 10
+	Decade    Grain = 11
+	Century   Grain = 12
+	Range     Grain = 13
 )
 
 var grainNames = [...]string{"second", "minute", "hour", "part_of_day", "day", "weekend", "week", "month",
@@ -131,12 +132,24 @@ type Mention struct {
 // years now" said in 2022 began in 2019, "for four months" said in December in August. False for anything
 // else, and for a length without a place in time.
 func (m Mention) Began() (Interval, bool) {
-	if !m.Duration || m.Length == nil || m.IsZero() || m.OpenStart {
+	if !m.Duration || m.IsZero() || m.OpenStart || m.OpenEnd {
 		return Interval{}, false
 	}
-	g := m.Length.Grain
-	if g > Day && m.Length.Amount != float64(int(m.Length.Amount)) {
-		g = Month
+	g := Day
+	if m.Length == nil { // a stored mention: by how long it is
+		switch n := daysBetween(m.Start, m.End); {
+		case n > 2*365:
+			g = Year
+		case n > 45:
+			g = Month
+		case n > 10:
+			g = Week
+		}
+	} else {
+		g = m.Length.Grain
+		if g > Day && m.Length.Amount != float64(int(m.Length.Amount)) || g == Year && m.Length.Amount == 1 {
+			g = Month
+		}
 	}
 	var r Resolver
 	r.weekStart = time.Monday
@@ -145,8 +158,6 @@ func (m Mention) Began() (Interval, bool) {
 		return unit(m.Start, g), true
 	case g == Week:
 		return Interval{Start: days(m.Start, -3), End: days(m.Start, 4), Grain: Week}, true
-	case g == Year && m.Length.Amount == 1:
-		g = Month
 	}
 	return r.current(m.Start, g), true
 }
