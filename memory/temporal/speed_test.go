@@ -10,12 +10,12 @@ var speedTexts = []struct {
 	name, text string
 	timed      bool
 }{
-	{"none", "Thanks, Melanie! That's really sweet. Is this your own painting? It looks great, and I can't wait to hear more about it.", false},
+	{"none", "Thanks, Iris! That's kind of you. Is this your own garden? It looks lovely, and I can't wait to taste those tomatoes of yours.", false},
 	{"figures", "Upgrade pebble to v2.1.7 and restart the server on port 8080, see issue 1234 for the 3 open questions.", false},
 	{"words", "The last thing I wanted was a second dog, but in the end the kids may have been right about the whole idea.", false},
-	{"relative", "We went camping two weekends ago and the kids loved it, so we are thinking about going again.", true},
+	{"relative", "We planted the hedge two weekends ago and the birds love it, so we are thinking about a second one.", true},
 	{"clock", "The meeting is next Tuesday at 3:15 pm in the main office, please bring the slides.", true},
-	{"absolute", "Caroline said that she joined the group on 8 May 2023 and has been there every week.", true},
+	{"absolute", "Iris said that she opened the shop on 8 May 2023 and has been there every week.", true},
 	{"chinese", "我上周五下午三点通过了面试，下个月开始上班。", true},
 }
 
