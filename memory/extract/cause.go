@@ -119,7 +119,7 @@ func (c *causer) half(i, j int) Span {
 	return c.span(i, j)
 }
 
-var joints = words(`and but or so mainly mostly partly probably simply largely primarily`)
+var joints = words(`and but or so because mainly mostly partly probably simply largely primarily`)
 
 // low is the lower-case word at i, "" outside [from, to) of s.
 func (c *causer) low(s sentence, i int) string {
@@ -193,7 +193,12 @@ func (c *causer) comma(s sentence, i int) int {
 			depth--
 		case ",", "–", "—":
 			if depth <= 0 && !c.toks[k].word && c.words(k+1, s.to) >= 2 && c.words(i, k) >= 1 {
-				if n := c.low(s, k+1); n != "and" && n != "or" || c.words(i, k) >= 4 {
+				// "because, uh, it rained": not the comma of a filler.
+				n := c.low(s, k+1)
+				if interjections.has(n) && n != "man" && n != "all" || interjections.has(c.low(s, k-1)) && c.words(i, k) < 3 {
+					continue
+				}
+				if n != "and" && n != "or" || c.words(i, k) >= 4 {
 					return k
 				}
 			}

@@ -9,10 +9,11 @@
 // they do not. Precision comes first: what is not marked by a word, a form or a position is left to
 // the consolidation passes, which have a model.
 //
-// The chapters: scan.go cuts text into words and sentences; code.go knows the forms of paths,
-// versions, issues and identifiers; mention.go finds names, with lexicon.go and names.go; cause.go,
-// cause_rules.go and reply.go find causes; segment.go and transcript.go split; alias.go and
-// relation.go are about persons.
+// The chapters: scan.go cuts text into words and sentences. code.go and ident.go know the forms of
+// paths, versions, issues and identifiers; mention.go finds names, weigh.go weighs them, with the lists
+// of lexicon.go and names.go. cause.go walks a text's cues, cause_rules.go is the table of them, the
+// other cause files are its guards, and reply.go reads two turns together. segment.go and transcript.go
+// split; alias.go and relation.go are about persons.
 package extract
 
 // Span is the half-open byte range [From, To) of a text. Both ends lie on rune boundaries where the

@@ -88,6 +88,8 @@ func (c *causer) bareAnswer(s sentence, effect Span) []Cause {
 	case "to", "so": // "To see my sister."
 		x.CueKind, x.Confidence = "purpose", 0.7
 		return []Cause{x}
+	case "maybe", "perhaps", "probably":
+		x.Confidence = 0.4
 	case "because", "since", "due", "cuz", "cause":
 		x.CueKind, x.Confidence = "because", 0.85
 		return []Cause{x}
@@ -125,13 +127,10 @@ func (c *causer) answered() (Span, bool) {
 				if p, ok := c.before(n); ok {
 					return p, true
 				}
-				return c.span(s.from, s.to), true
+				return Span{}, false
 			}
 		}
 		if c.words(s.from, s.to) >= 2 || n == 0 {
-			if s.question { // a reply to another question: what it leans on is the question
-				return c.span(s.from, s.to), false
-			}
 			return c.span(s.from, s.to), false
 		}
 	}
