@@ -349,12 +349,16 @@ func (a *Analysis) Encode() []byte {
 		m.str(5, x.Name)
 		w.raw(8, m)
 	}
+	for _, l := range a.Aliases {
+		w.strs(9, l[:])
+	}
 	return w
 }
 
 // DecodeAnalysis reads what Encode wrote.
 func DecodeAnalysis(msg []byte) (*Analysis, error) {
 	a := &Analysis{}
+	var aliases []string
 	err := fields(msg, func(n protowire.Number, v uint64, b []byte) error {
 		switch n {
 		case 1:
@@ -394,11 +398,21 @@ func DecodeAnalysis(msg []byte) (*Analysis, error) {
 			r, err := decodeRole(b)
 			a.Roles = append(a.Roles, r)
 			return err
+		case 9:
+			name, err := readText(b)
+			aliases = append(aliases, name)
+			return err
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: analysis: %w", ErrCorrupt, err)
+	}
+	if len(aliases)%2 != 0 {
+		return nil, fmt.Errorf("%w: analysis: half an alias", ErrCorrupt)
+	}
+	for i := 0; i < len(aliases); i += 2 {
+		a.Aliases = append(a.Aliases, [2]string{aliases[i], aliases[i+1]})
 	}
 	return a, nil
 }

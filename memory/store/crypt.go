@@ -13,6 +13,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -83,6 +84,8 @@ var keyText = []byte("This store is encrypted.\n")
 type cryptFS struct {
 	vfs.FS
 	key []byte // nil: checksums
+
+	salvage bool // a damaged stream ends at the damage
 }
 
 // newCryptFS puts sealing between dir, a store or a folder to be one, and its user. It returns ErrKey
@@ -312,13 +315,29 @@ func (c *cryptFS) opened(f vfs.File, name string) (vfs.File, error) {
 		return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
 	}
 	layout, aead, err := c.openHeader(h)
+	if errors.Is(err, ErrCorrupt) && c.salvage && !isTable(name) {
+		return &openStream{openFile: openFile{File: f}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	if layout == layoutTable {
 		return newOpenTable(f, aead, st.Size())
 	}
-	return newOpenStream(f, aead, st.Size())
+	s, err := newOpenStream(f, aead, st.Size())
+	if err == nil {
+		s.salvage = c.salvage
+	}
+	return s, err
+}
+
+// List leaves out Pebble's record of its options when salvaging: a damaged one would keep it from opening.
+func (c *cryptFS) List(dir string) ([]string, error) {
+	names, err := c.FS.List(dir)
+	if c.salvage {
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "OPTIONS-") })
+	}
+	return names, err
 }
 
 // Stat of a file gives the size of its plain text, for which it is opened.

@@ -121,8 +121,9 @@ func (f *openTable) Prefetch(off, length int64) error {
 // openStream reads a stream as it was when it was opened.
 type openStream struct {
 	openFile
-	frames []streamPos
-	end    int64 // where the last of them ends in the file
+	salvage bool
+	frames  []streamPos
+	end     int64 // where the last of them ends in the file
 
 	mu    sync.Mutex
 	last  int // the frame that is in plain, -1 none
@@ -168,7 +169,10 @@ func newOpenStream(f vfs.File, aead cipher.AEAD, size int64) (*openStream, error
 
 // cut drops the frames from the i-th.
 func (s *openStream) cut(i int) {
-	s.size, s.end = s.frames[i].off, s.frames[i].at
+	s.size = s.frames[i].off
+	if s.frames[i].at >= 0 {
+		s.end = s.frames[i].at
+	}
 	s.frames = s.frames[:i]
 }
 
@@ -297,6 +301,10 @@ func (s *openStream) ReadAt(p []byte, off int64) (int, error) {
 				s.cut(i)
 				err = io.EOF
 			}
+		}
+		if err != nil && s.salvage && errors.Is(err, ErrCorrupt) {
+			s.cut(i)
+			err = io.EOF
 		}
 		if err != nil {
 			return done, err

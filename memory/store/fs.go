@@ -29,7 +29,11 @@ type guardFS struct {
 	running atomic.Bool // Open has returned
 	disk    bool        // FS ends in the operating system's files
 	aside   atomic.Pointer[asideDir]
+	hurry   atomic.Bool // the store is closing: tables that are being written are given up
 }
+
+// errHurry ends compactions when the store closes: one may take seconds, and nothing is lost without it.
+var errHurry = errors.New("given up, since the store is closing")
 
 // asideDir is the folder that a checkpoint is written to. Pebble panics when its sync fails, too, but that
 // is no fault of the store.
@@ -97,6 +101,9 @@ func (g *guardFS) park(name string) error {
 	if err != nil && g.running.Load() && isTable(name) {
 		<-g.fault.closing
 	}
+	if err == nil && g.hurry.Load() && isTable(name) {
+		err = errHurry
+	}
 	return err
 }
 
@@ -107,7 +114,7 @@ func (g *guardFS) make(name string, create func() (vfs.File, error)) (vfs.File, 
 		var f vfs.File
 		if f, err = create(); err == nil {
 			if err = g.private(name); err == nil {
-				return &guardFile{g: g, kind: g.kind(name), File: f}, nil
+				return &guardFile{g: g, kind: g.kind(name), table: isTable(name), File: f}, nil
 			}
 			err = errors.Join(err, f.Close())
 		}
@@ -219,16 +226,21 @@ func (g *guardFS) Lock(string) (io.Closer, error) { return nullFile{}, nil }
 
 func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 
-// logStep is how much disk space a log reserves at once, in bytes. Pebble reserves a whole memtable's
-// worth, which is most of what a small store takes. Less than this and a burst of writes pays for growing
-// the file at each sync; more and an idle store holds what it does not need.
-const logStep = 256 << 10
+// How much disk space a log reserves at once, in bytes: the first time, and, doubled each time, at most.
+// Pebble reserves a whole memtable's worth, which is most of what a small store takes. With less at most, a
+// burst of writes pays for growing the file at each sync; with more at first, a store at rest holds what it
+// does not need.
+const (
+	logStepMin = 16 << 10
+	logStepMax = 256 << 10
+)
 
 // guardFile is a file opened for writing, or a folder.
 type guardFile struct {
 	vfs.File
 	g                *guardFS
 	kind             fileKind
+	table            bool
 	written, reserve int64
 }
 
@@ -242,9 +254,13 @@ func (f *guardFile) put(doing string, call func() error) error {
 }
 
 func (f *guardFile) Write(p []byte) (n int, err error) {
+	if f.table && f.g.hurry.Load() {
+		return 0, errHurry
+	}
 	err = f.put("write a file", func() error {
 		if f.kind == logFile && f.written+int64(len(p)) > f.reserve && f.File.Fd() != vfs.InvalidFd {
-			step := (int64(len(p))/logStep + 1) * logStep
+			step := min(max(f.reserve, logStepMin), logStepMax)
+			step = (int64(len(p))/step + 1) * step
 			_ = f.File.Preallocate(f.reserve, step) // not every file system can
 			f.reserve += step
 		}

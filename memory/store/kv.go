@@ -47,7 +47,7 @@ type Op struct {
 // called at once from many goroutines. storetest holds the contract as a test.
 //
 // What a backend may do besides is found by type assertion: Visitor, Eraser, Finder, Checkpointer, Sizer,
-// Compacter, Syncer.
+// Compacter, Syncer, Salvager.
 type KV interface {
 	Reader
 
@@ -125,6 +125,15 @@ type Syncer interface {
 	ApplyUnsynced(ops []Op) error
 	// Sync returns nil when everything applied before the call is durable.
 	Sync() error
+}
+
+// Salvager reads what damage has left.
+type Salvager interface {
+	// Salvage calls f for each row of [lo, hi) that can be read, in ascending order, and returns the spans
+	// between them in which rows may be lost. It is for a store opened with PebbleOptions.Salvage; a row
+	// that was deleted may come back where the damage took what deleted it. The slices are valid during the
+	// call alone, and f must not use the store. An error is f's, or one that is no damage.
+	Salvage(lo, hi []byte, f func(key, value []byte) error) (gaps []Span, err error)
 }
 
 // What callers branch on.

@@ -167,6 +167,9 @@ func (f *fault) listener(readOnly bool, wake, removed func()) *pebble.EventListe
 	return &pebble.EventListener{
 		// A flush or compaction failed. Pebble tries again without a pause.
 		BackgroundError: func(err error) {
+			if errors.Is(err, errHurry) {
+				return
+			}
 			if readOnly || called("collectTableStats", "calculateDiskAvailableBytes") {
 				f.tell(storageError("look at the tables", err))
 				return

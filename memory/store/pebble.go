@@ -36,12 +36,17 @@ type PebbleOptions struct {
 
 	CacheBytes    int64 // blocks kept in memory, shared by readers; 0: 32 MiB
 	MemtableBytes int64 // writes collected in memory before they become a table; 0: 4 MiB
-	ReadOnly      bool  // writes nothing at all and takes the lock as well
+	ReadOnly      bool  // writes nothing but the lock, which it takes as well
+
+	// Salvage opens a damaged store as far as that goes, for reading alone: a log or manifest is read up to
+	// the damage, missing tables are missing rows. See Salvager.
+	Salvage bool
 }
 
 // OpenPebble opens the store in dir, which is made if it is not there. Only one handle has it at a time.
 // It returns ErrLocked, ErrNewerFormat, ErrKey, ErrCorrupt or ErrFault, wrapped with what it met.
 func OpenPebble(dir string, o PebbleOptions) (KV, error) {
+	o.ReadOnly = o.ReadOnly || o.Salvage
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -79,6 +84,7 @@ type pebbleKV struct {
 
 	write     sync.Mutex // held while a batch is applied: one order for all
 	unstalled int64      // bytes applied since the backlog was last looked at; guarded by write
+	deletes   int        // since opening; guarded by write
 
 	ctx  context.Context // ends when Close begins
 	stop context.CancelFunc
@@ -117,6 +123,7 @@ func (kv *pebbleKV) open() (err error) {
 	if err != nil {
 		return err
 	}
+	sealing.salvage = o.Salvage
 	kv.fs.FS = sealing
 	if err := kv.checkFormat(); err != nil {
 		return err
@@ -130,7 +137,10 @@ func (kv *pebbleKV) open() (err error) {
 		FormatMajorVersion: PebbleFormat,
 		ReadOnly:           o.ReadOnly,
 		DisableTableStats:  o.ReadOnly,
-		MemTableSize:       uint64(o.MemtableBytes),
+
+		DisableConsistencyCheck: o.Salvage,
+
+		MemTableSize: uint64(o.MemtableBytes),
 		// Pebble must neither wait for a flush inside a commit (after a fault it would wait for ever; makeRoom
 		// waits instead) nor keep old logs to use again. Both follow from this number: the limit on
 		// memtables is this times their size, which wraps round to a huge number; the limit on kept logs
@@ -555,9 +565,11 @@ func (kv *pebbleKV) apply(ops []Op, synced bool) (c *commit, err error) {
 		case Set:
 			err = b.Set(op.Key, op.Value, nil)
 		case Delete:
+			kv.deletes++
 			err = b.Delete(op.Key, nil)
 		case DeleteRange:
 			if bytes.Compare(op.Key, op.Value) < 0 {
+				kv.deletes += tidyDeletes // who knows how many
 				err = b.DeleteRange(op.Key, op.Value, nil)
 			}
 		default:
@@ -674,7 +686,9 @@ func (kv *pebbleKV) Close() error {
 	clear(kv.readers.open)
 	err := kv.fault.get()
 	if err == nil && !kv.o.ReadOnly {
-		err = kv.flush()
+		if err = kv.flush(); err == nil {
+			err = kv.tidy()
+		}
 	}
 	if cerr := kv.shut(); err == nil {
 		err = kv.done("close", cerr)

@@ -155,12 +155,12 @@ func within(t *testing.T, what string, f func()) {
 func TestFaults(t *testing.T) {
 	for _, mode := range []string{"once", "for good", "disk full", "encrypted", "opening", "opening, for good", "opening, encrypted"} {
 		t.Run(mode, func(t *testing.T) {
-			every, key := 23, []byte(nil)
+			every, key := 61, []byte(nil)
 			if strings.Contains(mode, "encrypted") {
 				key = testKey
 			}
 			if strings.Contains(mode, "opening") {
-				every = 7
+				every = 23
 			}
 			if long {
 				every = 1
@@ -178,7 +178,7 @@ func TestFaults(t *testing.T) {
 				injected++
 			}
 			t.Logf("%d faults injected", injected)
-			if injected < 10 {
+			if injected < 5 {
 				t.Errorf("only %d faults: the load is too small", injected)
 			}
 		})
@@ -309,7 +309,7 @@ func wantFault(t *testing.T, what string, err error) {
 func TestCrash(t *testing.T) {
 	for name, key := range map[string][]byte{"plain": nil, "encrypted": testKey} {
 		t.Run(name, func(t *testing.T) {
-			every := 17
+			every := 41
 			if long {
 				every = 1
 			}
@@ -325,7 +325,7 @@ func TestCrash(t *testing.T) {
 				survived += 3
 			}
 			t.Logf("%d crashes survived", survived)
-			if survived < 30 {
+			if survived < 20 {
 				t.Errorf("only %d crashes: the load is too small", survived)
 			}
 		})

@@ -94,6 +94,7 @@ type Analysis struct {
 	Causes   []Cause
 	Question bool // asks something
 	Roles    []Role
+	Aliases  [][2]string // keys of two names that the text says are one
 }
 
 // Term is a word of the text by the digest of its stem, with how often it stands there.
