@@ -68,6 +68,7 @@ func guardStdout() *os.File {
 type app struct {
 	ctx    context.Context
 	config Config
+	flags  settings // as given; setup hands them on to clients
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
@@ -114,7 +115,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if level == "info" && !serves[parsed.Selected().Name] {
 		level = "warn" // a command of a moment says what it was asked for, and what went wrong
 	}
-	a := &app{ctx: ctx, config: config, stdin: stdin, stdout: stdout, stderr: stderr, log: newLog(stderr, level)}
+	a := &app{ctx: ctx, config: config, flags: grammar.cli.settings, stdin: stdin, stdout: stdout, stderr: stderr, log: newLog(stderr, level)}
 	if err = grammar.run(parsed, a); err == nil {
 		return exitOK
 	}

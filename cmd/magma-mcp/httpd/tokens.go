@@ -36,6 +36,9 @@ const (
 	secretPrefix = "magma_" // for scanners that look for leaked keys
 )
 
+// PrivateFiles are the files in the data folder that only its owner may read.
+var PrivateFiles = []string{secretName, tokensName}
+
 // Token is a named token without its secret, which is shown once and never stored.
 type Token struct {
 	Name string `json:"name"`

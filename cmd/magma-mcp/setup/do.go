@@ -175,3 +175,45 @@ func resolve(path string) string {
 	}
 	return path
 }
+
+// DefaultName is the server's key in a client's settings where the user gives no other.
+const DefaultName = "magma-mcp"
+
+// What State says.
+const (
+	StateSet        = "set up"
+	StateOther      = "set up otherwise" // another program or other flags
+	StateNot        = "not set up"
+	StateAbsent     = "not there" // no settings, so perhaps no such client
+	StateUnreadable = "unreadable"
+)
+
+// State says where a client keeps its settings and whether the server is in them.
+func State(id string, p Place, s Server) (path, state string) {
+	files, _, err := Plan(id, p, s, Choice{})
+	if err != nil {
+		return "", err.Error()
+	}
+	f := files[0]
+	now, err := os.ReadFile(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.Path, StateAbsent
+	}
+	if err != nil {
+		return f.Path, StateUnreadable
+	}
+	with, err := f.Edit(now)
+	if err != nil {
+		return f.Path, StateUnreadable
+	}
+	without, err := f.Remove(now)
+	switch {
+	case err != nil:
+		return f.Path, StateUnreadable
+	case bytes.Equal(now, with):
+		return f.Path, StateSet
+	case !bytes.Equal(now, without):
+		return f.Path, StateOther
+	}
+	return f.Path, StateNot
+}

@@ -58,14 +58,15 @@ func removeHooks(now []byte) ([]byte, error) {
 	})
 }
 
-// hookCommand is a line for the shell that Claude Code gives it to.
+// hookCommand is a line for the shell that Claude Code gives it to. An exit code of 2 would keep the
+// session from ending, so whatever goes wrong becomes 1, which is only shown.
 func hookCommand(s Server, verb, os string) string {
 	words := append([]string{s.Command}, s.Args...)
 	words = append(words, "hook", "claude-code", verb)
 	for i, w := range words {
 		words[i] = quote(w, os)
 	}
-	return strings.Join(words, " ")
+	return strings.Join(words, " ") + " || exit 1"
 }
 
 // quote is one word for the shell: double quotes on Windows, where cmd and Git Bash both know them.

@@ -197,6 +197,43 @@ func TestBrokenSettingsAreRefused(t *testing.T) {
 	}
 }
 
+func TestState(t *testing.T) {
+	p := Place{OS: runtime.GOOS, Home: t.TempDir(), Getenv: func(string) string { return "" }}
+	for _, id := range Clients() {
+		want := func(s Server, state string) {
+			t.Helper()
+			if path, got := State(id, p, s); got != state {
+				t.Errorf("%s (%s): %s, want %s", id, path, got, state)
+			}
+		}
+		s := program(p)
+		want(s, "not there")
+		files, _, _ := Plan(id, p, s, Choice{})
+		path := files[0].Path
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		other := "{ \"a\": 1 }\n\n"
+		if id == "codex" {
+			other = "a = 1\n\n"
+		}
+		if err := os.WriteFile(path, []byte(other), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want(s, "not set up")
+		if _, err := Do(files, false); err != nil {
+			t.Fatal(err)
+		}
+		want(s, "set up")
+		s.Args = []string{"--project", "x"}
+		want(s, "set up otherwise")
+		if err := os.WriteFile(path, []byte("{["), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want(s, "unreadable")
+	}
+}
+
 func TestDoAndUndo(t *testing.T) {
 	home := t.TempDir()
 	p := Place{OS: runtime.GOOS, Home: home, Getenv: func(string) string { return "" }}

@@ -19,6 +19,9 @@ func tomlServer(s Server) editor {
 	block := tomlBlock(s)
 	return editor{
 		set: func(now []byte) ([]byte, error) {
+			if there := tomlTable(now, s.Name); there != nil && reflect.DeepEqual(there, tomlTable([]byte(block), s.Name)) {
+				return now, nil
+			}
 			return editTOML(now, s.Name, func(rest []byte) []byte {
 				out := bytes.TrimRight(rest, " \t\r\n")
 				if len(out) > 0 {
@@ -28,6 +31,9 @@ func tomlServer(s Server) editor {
 			})
 		},
 		remove: func(now []byte) ([]byte, error) {
+			if tomlTable(now, s.Name) == nil {
+				return now, nil
+			}
 			return editTOML(now, s.Name, func(rest []byte) []byte {
 				if out := bytes.TrimRight(rest, " \t\r\n"); len(out) > 0 {
 					return append(out, '\n')
@@ -37,6 +43,16 @@ func tomlServer(s Server) editor {
 		},
 		snippet: block,
 	}
+}
+
+// tomlTable is what the server's table means, nil where there is none or the file cannot be read.
+func tomlTable(text []byte, name string) any {
+	var m map[string]any
+	if toml.Unmarshal(bytes.TrimPrefix(text, bom), &m) != nil {
+		return nil
+	}
+	servers, _ := m[tomlList].(map[string]any)
+	return servers[name]
 }
 
 // tomlBlock is the table, written by hand so that it reads like the rest of such a file.
