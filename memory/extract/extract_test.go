@@ -94,6 +94,18 @@ func whole(t *testing.T, text string, s Span) {
 	}
 }
 
+// TestLabels: title case in headings and list labels names nothing, what follows them does.
+func TestLabels(t *testing.T) {
+	text := "# Sourdough Starter Notes\n\n1. **Daily Feeding Rhythm**: Ask Ingrid for the jar.\n2. Flour Storage Bins: ask Bram.\n* **Water Hardness:** fine in Oslo\n\n**Next Steps**\nBuy **Rosalind** a whisk."
+	var got []string
+	for _, m := range Mentions(text) {
+		got = append(got, m.Canonical)
+	}
+	if g := strings.Join(got, " "); g != "ingrid bram oslo rosalind" {
+		t.Errorf("got %q", g)
+	}
+}
+
 func TestMentionsKnown(t *testing.T) {
 	text := "Biscotti again. We had plenty."
 	if got := Mentions(text); len(got) != 0 {

@@ -192,3 +192,12 @@ postgres postgresql mysql mariadb sqlite redis memcached kafka rabbitmq nats zoo
 containerd terraform ansible jenkins grafana prometheus loki jaeger elasticsearch opensearch kibana logstash clickhouse cassandra mongodb dynamodb cockroachdb rocksdb
 leveldb s3 ec2 rds cloudfront cloudflare github gitlab bitbucket jira datadog pagerduty ollama airflow flink sidekiq webpack vite
 npm pnpm gradle pytest systemd cron keycloak okta auth0 twilio sendgrid supabase vercel netlify heroku`)
+
+// Imperatives and nouns that open the points of a list.
+func init() {
+	for w := range words(`incorporate determine analyze analyse visualize experiment collaborate hydrate utilize implement establish ensure recruit promote practice practise conduct monitor evaluate
+	assess identify outline draft revise schedule allocate prioritize prioritise optimize optimise streamline leverage collect compare combine compile define estimate invest maintain minimize maximise maximize
+	breed breeds racket egg eggs herb herbs stance footwork cadence preparation hygiene brochure inventory venue volley drill drills string strings toss fuel feet rotation inventory regulation regulations`) {
+		commonWords[w] = struct{}{}
+	}
+}

@@ -58,7 +58,6 @@ type finder struct {
 	// lower case anywhere; built when first asked.
 	seen map[string]int
 	lows wordSet
-	flat map[int32]bool // sentences whose capitals say nothing: titles, shouting
 	out  []Mention
 }
 
@@ -72,6 +71,7 @@ func mentions(text string, known func(string) bool, query bool) []Mention {
 	f.toks = scan(text)
 	f.mask()
 	f.flatten()
+	f.labels()
 	f.quoted()
 	f.mask()
 	f.runs()
@@ -119,7 +119,7 @@ func (f *finder) flatten() {
 				long++
 				if t.capital {
 					capital++
-				} else if t.to-t.from >= 4 {
+				} else if !functionWords.has(t.low) {
 					small++
 				}
 				if t.shout {
@@ -129,13 +129,78 @@ func (f *finder) flatten() {
 			j++
 		}
 		if long >= 5 && capital*10 >= long*8 && small == 0 || long >= 2 && shout*10 >= long*7 {
-			if f.flat == nil {
-				f.flat = map[int32]bool{}
+			for k := i; k < j; k++ {
+				f.toks[k].flat = true
 			}
-			f.flat[f.toks[i].sent] = true
 		}
 		i = j
 	}
+}
+
+// labels marks headings and the labels of lists ("2. **Stride Length**: ...", "Next Steps:"), which
+// are written in title case.
+func (f *finder) labels() {
+	if strings.IndexByte(f.text, '\n') < 0 && !strings.Contains(f.text, "**") && !strings.HasPrefix(f.text, "#") {
+		return
+	}
+	k := 0
+	for i := 0; i < len(f.text); {
+		j := strings.IndexByte(f.text[i:], '\n')
+		if j < 0 {
+			j = len(f.text)
+		} else {
+			j += i
+		}
+		if s := labelIn(f.text, Span{i, j}); !s.Empty() {
+			for k < len(f.toks) && int(f.toks[k].from) < s.From {
+				k++
+			}
+			for ; k < len(f.toks) && int(f.toks[k].to) <= s.To; k++ {
+				f.toks[k].flat = true
+			}
+		}
+		i = j + 1
+	}
+}
+
+// labelIn is the part of a line that is a heading or a label, empty without one.
+func labelIn(text string, line Span) Span {
+	s := line.In(text)
+	t := strings.TrimLeft(s, " \t>")
+	if strings.HasPrefix(t, "#") {
+		return line
+	}
+	if strings.HasPrefix(t, "**") { // bold, or a bullet
+	} else if u := strings.TrimLeft(t, "-*+•·"); len(u) < len(t) {
+		t = u
+	} else if u := strings.TrimLeft(t, "0123456789"); len(u) < len(t) && len(t)-len(u) <= 3 && u != "" && (u[0] == '.' || u[0] == ')') {
+		t = u[1:]
+	}
+	t = strings.TrimLeft(t, " \t")
+	from := line.From + len(s) - len(t)
+	if strings.HasPrefix(t, "**") {
+		if e := strings.Index(t[2:], "**"); e > 0 {
+			after := strings.TrimSpace(t[2+e+2:])
+			if strings.HasSuffix(t[:2+e], ":") || after == "" || after[0] == ':' || after[0] == '(' {
+				return Span{from, from + 2 + e}
+			}
+		}
+		return Span{}
+	}
+	e := strings.IndexByte(t, ':')
+	if e <= 0 || e > 60 || e+1 < len(t) && t[e+1] != ' ' && t[e+1] != '\r' && t[e+1] != '*' {
+		return Span{}
+	}
+	ws := strings.Fields(t[:e])
+	if len(ws) > 7 {
+		return Span{}
+	}
+	for _, w := range ws {
+		if w[0] >= 'a' && w[0] <= 'z' && !functionWords.has(w) {
+			return Span{}
+		}
+	}
+	return Span{from, from + e}
 }
 
 var quotePairs = map[string]string{`"`: `"`, "“": "”", "«": "»", "„": "“", "‘": "’", "'": "'"}
@@ -184,8 +249,8 @@ func (f *finder) quoted() {
 		if !last.word && !last.is("!") && j-2 > i { // "Finding Home."
 			last = f.toks[j-2]
 		}
-		if sound && first.capital && lastCap && capital*2 >= n && last.word && !f.flat[t.sent] {
-			one := n == 1 && (functionWords.has(first.low) || interjections.has(first.low) || calendarWords.has(first.low))
+		if sound && first.capital && lastCap && capital*2 >= n && last.word && !t.flat {
+			one := n == 1 && (first.to-first.from < 3 || functionWords.has(first.low) || interjections.has(first.low) || calendarWords.has(first.low))
 			speech := n == 1 && j+1 < len(f.toks) && f.toks[j-1].is("!")
 			if !one && !speech {
 				s := Span{int(first.from), int(last.to)}
@@ -323,7 +388,7 @@ func derived(w string) bool {
 	if len(w) < 6 {
 		return false
 	}
-	for _, suf := range [...]string{"ing", "ly", "ed", "tion", "sion", "ness", "ment", "able", "ible", "ful", "less", "ous", "ity", "ism", "ists", "ers", "ize", "ise", "ical", "ive", "ance", "ence", "n't"} {
+	for _, suf := range [...]string{"ing", "ly", "ed", "tion", "sion", "ness", "ment", "able", "ible", "ful", "less", "ous", "ity", "ism", "ists", "ers", "ize", "ise", "ical", "ive", "ance", "ence", "ency", "ancy", "ship", "hood", "graphy", "ology", "n't"} {
 		if strings.HasSuffix(w, suf) {
 			return true
 		}
@@ -333,11 +398,10 @@ func derived(w string) bool {
 
 // run weighs the capitalised run [i, end) and keeps what is a name.
 func (f *finder) run(i, end int) {
-	flat := f.flat[f.toks[i].sent]
-	if flat {
+	if f.toks[i].flat || f.toks[end-1].flat {
 		for ; i < end; i++ {
 			if f.toks[i].word && f.toks[i].capital {
-				f.alone(i, true)
+				f.alone(i, f.toks[i].flat)
 			}
 		}
 		return
@@ -357,16 +421,17 @@ func (f *finder) run(i, end int) {
 		strip := f.functional(i) || calendarWords.has(low) && !f.monthName(i, last) ||
 			interjections.has(low) && !(nameHeads.has(low) && !last) ||
 			low == "i"
-		if !strip && t.start && !last && commonWord(low) && !givenNames.has(low) {
+		opens := t.start || f.afterColon(i)
+		if !strip && opens && !last && commonWord(low) && !givenNames.has(low) {
 			strip = !nameHeads.has(low) || givenNames.has(f.toks[i+1].base()) && !titles.has(low)
 			if strip && f.headed(i, end) {
 				strip = false
 			}
 		}
-		if !strip && t.start && end-i == 2 && f.toks[i+1].word && !givenNames.has(low) && !titles.has(low) && !nameHeads.has(low) && t.bare == t.to {
+		if !strip && opens && end-i == 2 && f.toks[i+1].word && !givenNames.has(low) && !titles.has(low) && !nameHeads.has(low) && t.bare == t.to {
 			// "Anytime Nate": a word that is no name's before one that is.
 			n := f.toks[i+1].base()
-			strip = givenNames.has(n) && !ambiguousNames.has(n) || f.mid(n) && f.seen[n] > 1 && !f.mid(low)
+			strip = givenNames.has(n) && !ambiguousNames.has(n) || f.toks[i+1].shout && !t.shout || f.mid(n) && f.seen[n] > 1 && !f.mid(low)
 		}
 		if !strip {
 			break
@@ -403,7 +468,7 @@ func (f *finder) functional(i int) bool {
 	if !functionWords.has(t.low) && !(t.bare < t.to && functionWords.has(t.base())) {
 		return false
 	}
-	if !ambiguousNames.has(t.base()) || t.shout || f.flat[t.sent] {
+	if !ambiguousNames.has(t.base()) || t.shout || t.flat {
 		return true
 	}
 	if t.start || f.afterColon(i) {

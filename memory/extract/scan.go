@@ -19,6 +19,7 @@ type token struct {
 	start    bool // first word of its sentence
 	glued    bool // nothing but spaces on one line between this and the token before
 	masked   bool // part of a code-like mention
+	flat     bool // in a headline, a label or shouting: its capital says nothing
 	sent     int32
 }
 

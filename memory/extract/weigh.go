@@ -105,6 +105,7 @@ func (f *finder) alone(i int, weak bool) {
 	case derived(low):
 	case poss && !contracted:
 		f.keep(i, i+1, 0.7)
+	case t.flat:
 	case verb && next.low != "and" && next.low != "will" || afterGreeting:
 		f.keep(i, i+1, 0.65)
 	case next.low == "and" && i+2 < len(f.toks) && f.toks[i+2].capital && !functionWords.has(f.toks[i+2].low):
@@ -154,7 +155,7 @@ func (f *finder) mid(low string) bool {
 		f.seen = map[string]int{}
 		for i := range f.toks {
 			t := &f.toks[i]
-			if t.word && t.capital && !t.start && !t.shout && !f.afterColon(i) && !f.flat[t.sent] {
+			if t.word && t.capital && !t.start && !t.shout && !f.afterColon(i) && !t.flat {
 				f.seen[t.base()]++
 			}
 		}
