@@ -31,6 +31,9 @@ type cli struct {
 	Projects projectsCommand `cmd:"" help:"All projects of the store."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make every derived row anew from the memories."`
 	Check    checkCommand    `cmd:"" help:"Check the store: every row against the memories."`
+	Setup    setupCommand    `cmd:"" help:"Write a client's settings, so that it starts the memory; --undo takes it back."`
+	Doctor   doctorCommand   `cmd:"" help:"Check everything between a client and its memories; say what to do."`
+	Hook     hookCommand     `cmd:"" hidden:"" help:"What clients' hooks run."`
 	Demo     demoCommand     `cmd:"" help:"See it work: a real server, a real client, a conversation; leaves nothing behind."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
