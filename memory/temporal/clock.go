@@ -233,6 +233,15 @@ func (p *parser) figureClock(i int) (c clock, next int) {
 		c.latent = !p.bare
 		return c, j + 1
 	}
+	if p.isMark(j, '.') && p.glued(j) && p.isNumber(j+1) && p.glued(j+1) && p.toks[j+1].digits == 2 && p.toks[j+1].num < 60 && t.digits <= 2 && t.num <= 12 && t.num > 0 {
+		if half, e := p.halfDay(j + 2); e != 0 { // 8.30 pm
+			return clock{h: t.num, m: p.toks[j+1].num, grain: Minute, half: half}, e
+		}
+		return c, 0
+	}
+	if t.digits == 4 && p.isAny(j, "hours", "hrs") && t.num < 2400 && t.num%100 < 60 && (p.bare || p.is(i-1, "at")) { // 1900 hours
+		return clock{h: t.num / 100, m: t.num % 100, grain: Minute, h24: true}, j + 1
+	}
 	if p.isAny(j, "o'clock", "oclock") && t.num <= 12 && t.num > 0 {
 		return p.withHalf(clock{h: t.num, grain: Hour}, j+1)
 	}
@@ -310,7 +319,7 @@ func (p *parser) pastClock(i int) (c clock, next int) {
 		m, j = 15, k+1
 	case p.is(k, "half"):
 		m, j = 30, k+1
-		if n, e := p.cardinal(j); e != 0 && n >= 1 && n <= 12 && p.toks[j].kind == aWord && !p.has(e, cUnit) && (p.bare || p.led(i)) { // half three
+		if n, e := p.cardinal(j); e != 0 && n >= 1 && n <= 12 && !p.has(e, cUnit) && !(p.isMark(e, ':') && p.glued(e)) && (p.bare && p.toks[j].kind == aWord || p.is(i-1, "at") && !p.counted(e)) { // half three
 			c, e = p.withHalf(clock{h: n, m: 30, grain: Minute}, e)
 			return c, e
 		}
@@ -328,7 +337,7 @@ func (p *parser) pastClock(i int) (c clock, next int) {
 	switch {
 	case p.isAny(j, "past", "after"):
 		sign = 1
-	case p.isAny(j, "to", "till", "before"):
+	case p.isAny(j, "to", "till", "before"), p.is(j, "of") && p.is(k, "quarter"):
 		sign = -1
 	case p.is(j, "from") && p.isAny(j-1, "minutes", "mins") && p.bare:
 		sign = 1

@@ -139,7 +139,7 @@ func (p *parser) starts(i int) bool {
 	}
 	switch t.w.s {
 	case "the", "a", "an", "in", "for", "by", "before", "after", "from", "between", "within", "over", "during", "through", "thru", "until",
-		"untill", "couple", "few", "several", "all", "rest", "half", "day's", "around", "about", "every", "each", "back", "as":
+		"untill", "almost", "nearly", "more", "less", "roughly", "approximately", "couple", "few", "several", "all", "rest", "half", "day's", "around", "about", "every", "each", "back", "as":
 		return true
 	}
 	return false

@@ -2,6 +2,9 @@ package temporal
 
 // year reads a year of four figures, "'23", "two thousand ten", or "44 BC".
 func (p *parser) year(i int) (y, next int) {
+	if p.isNumber(i) && p.toks[i].digits < 4 && p.toks[i].num > 0 && p.is(i+1, "ad") && p.toks[i+1].caps {
+		return p.toks[i].num, i + 2
+	}
 	if p.isNumber(i) && p.toks[i].digits == 4 && p.toks[i].num > 0 && p.toks[i].num < 3000 {
 		j := i + 1
 		if p.isAny(j, "ad") {

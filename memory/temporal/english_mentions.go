@@ -83,7 +83,7 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 		}
 		return p.finish(pt, e)
 	}
-	if p.has(i, cPrep) && !p.has(i, cPosition|cPrevious) && !p.isAny(i, "in", "about", "around") {
+	if p.has(i, cPrep) && !p.has(i, cPosition|cPrevious) && !p.isAny(i, "in", "about", "around", "over") {
 		return m, 0, false
 	}
 	if m, e := p.span(i, false); e != 0 {
@@ -154,6 +154,9 @@ func (p *parser) accept(pt point, i, e int) bool {
 		return false
 	}
 	if pt.hasClk && pt.date.kind == noDate && (p.word(i-1, "line") || p.word(i-1, "ratio") || p.word(i-1, "verse") || p.word(i-1, "score")) {
+		return false
+	}
+	if p.is(e, "of") && p.isAny(e+1, "each", "every") { // the first of each month
 		return false
 	}
 	if pt.hasClk && pt.date.kind == noDate && (p.isAny(e, "every", "each") || p.is(e, "on") && p.has(e+1, cWeekday) && p.plural(e+1)) {

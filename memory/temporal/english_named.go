@@ -13,6 +13,9 @@ func (p *parser) named(i int) (n node, next int) {
 		if p.has(j+1, cPart|cUnit) && !p.is(j+1, "h") {
 			return node{}, 0
 		}
+		if p.isAny(i-1, "over", "throughout") && j > i && !p.counted(j+1) {
+			return node{kind: season, n: s}, j + 1
+		}
 		if j == i || p.led(i) {
 			return node{kind: season, n: s, latent: true}, j + 1
 		}
@@ -35,7 +38,7 @@ func (p *parser) named(i int) (n node, next int) {
 		}
 		return n, e
 	}
-	if y, e := p.year(i); e != 0 && y >= 1000 && p.rightClear(e) && !p.measured(e) {
+	if y, e := p.year(i); e != 0 && (y >= 1000 || p.is(e-1, "ad")) && p.rightClear(e) && !p.measured(e) {
 		bare := p.bare && i == 0 && e == len(p.toks)
 		if bare || p.led2(i) {
 			return node{kind: fields, y: y, hasYear: true, abs: true}, e
@@ -50,7 +53,7 @@ func (p *parser) led2(i int) bool {
 		return p.has(i-1, cPrep)
 	}
 	if p.isAny(i-1, "in", "since", "until", "till", "by", "before", "after", "from", "during", "of", "around", "about", "circa", "through",
-		"thru", "early", "mid", "late", "between", "year", "last", "to", "beginning", "end", "middle", "start", "spring", "approximately") {
+		"thru", "early", "mid", "late", "year", "last", "to", "beginning", "end", "middle", "start", "spring", "approximately") {
 		if p.isAny(i-1, "about", "around", "approximately", "circa") && p.isNumber(i) && p.toks[i].num < 1500 {
 			return false
 		}
@@ -97,6 +100,11 @@ func (p *parser) quarter(i int) (node, int) {
 				y = p.shortYear(y)
 			}
 			return node{kind: quarter, n: q, y: y, hasYear: true, abs: true}, i + 3
+		}
+	}
+	if p.is(i, "h") && p.isNumber(i+1) && p.glued(i+1) && p.toks[i+1].digits == 1 && (p.toks[i+1].num == 1 || p.toks[i+1].num == 2) { // H1 2023
+		if y, e := p.yearAfter(i+2, false); e != 0 {
+			return node{kind: fixed, abs: true, iv: half(unit(date(y, 1, 1, p.ref.Location()), Year), p.toks[i+1].num)}, e
 		}
 	}
 	q, j := 0, 0

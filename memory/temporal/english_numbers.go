@@ -64,8 +64,9 @@ func (p *parser) suffix(i int) bool {
 // quantity is an amount of units: exact, broken, or vague.
 type quantity struct {
 	n     float64
-	vague bool // a few, several, about
-	few   bool // an unsaid number: a few, several
+	vague bool    // a few, several, about
+	few   bool    // an unsaid number: a few, several
+	upto  float64 // the greater number of "two or three", "2-3"; 0 for none
 }
 
 func (q quantity) whole() (int, bool) { return int(q.n), q.n == float64(int(q.n)) }
@@ -138,6 +139,16 @@ func (p *parser) amount(i int) (q quantity, next int) {
 	}
 	if p.is(j, "more") {
 		j++
+	} else if p.isMark(j, '+') && p.glued(j) { // 10+ years
+		q.vague = true
+		j++
+	}
+	// two or three, 2-3, two to three: with the unit right after
+	if k := j; p.isAny(k, "or", "to") || p.isMark(k, '-') && p.isNumber(k+1) {
+		if m, e := p.cardinal(k + 1); e != 0 && float64(m) > q.n && p.has(e, cUnit) {
+			q.upto, q.vague = float64(m), true
+			return q, e
+		}
 	}
 	return q, j
 }
@@ -184,7 +195,14 @@ func (p *parser) length(i int) (q quantity, g Grain, next int) {
 		}
 		return q, 0, 0
 	}
-	q.n *= float64(mult)
+	q.n, q.upto = q.n*float64(mult), q.upto*float64(mult)
+	if p.is(k, "or") && q.n == 1 && p.isAny(k+1, "two", "so") { // a year or two
+		q.vague = true
+		if p.is(k+1, "two") {
+			q.upto = 2 * float64(mult)
+		}
+		return q, g, k + 2
+	}
 	if p.is(k, "and") {
 		if m := p.skip(k+1, "a", "an"); p.is(m, "half") && !p.has(m+1, cUnit) {
 			q.n += .5

@@ -41,7 +41,7 @@ func (p *parser) partAt(i int) (pt part, turn int, next int) {
 	}
 	switch p.toks[j].w.s {
 	case "morning":
-		pt = partMorning
+		pt = partOfWord("morning")
 		if early {
 			pt = partEarly
 		} else if late {
@@ -75,6 +75,19 @@ func (p *parser) partAt(i int) (pt part, turn int, next int) {
 		return part{}, 9, 0
 	}
 	return pt, turn, j + 1
+}
+
+// partOfWord is the part of the day that a word names.
+func partOfWord(s string) part {
+	switch s {
+	case "morning":
+		return partMorning
+	case "afternoon":
+		return partAfternoon
+	case "lunch", "lunchtime":
+		return partLunch
+	}
+	return partNight
 }
 
 // point reads the components that stand at i.

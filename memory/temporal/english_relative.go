@@ -1,6 +1,9 @@
 package temporal
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // date reads a date of any form that starts at token i: the longest of the readings. The last few answers
 // are kept, since a range, a point and a clock range ask for the same one.
@@ -149,6 +152,11 @@ func (p *parser) modified(i int) (node, int) {
 		}
 		return node{}, 0
 	}
+	if p.is(i, "this") && (p.is(j, "time") || p.is(j, "day")) || p.is(i, "the") && p.word(j-1, "same") {
+		if n, e := p.sameTime(j); e != 0 {
+			return n, e
+		}
+	}
 	soft := p.isAny(j-1, "coming", "upcoming", "following") || p.is(j-1, "past") && p.is(j-2, "this")
 	if p.is(j, "around") {
 		j++
@@ -185,7 +193,7 @@ func (p *parser) modified(i int) (node, int) {
 			if k < 0 && g == Day && article && p.is(j+1, "of") {
 				return node{}, 0 // the last day of: an ordinal
 			}
-			if g == Day && k > 0 && article { // the next day: after an event that is not named
+			if g == Day && k > 0 && (article || !p.bare) { // the next day: after an event that is not named
 				return node{}, 0
 			}
 			if g < Day && !p.bare {
@@ -244,6 +252,19 @@ func (p *parser) modified(i int) (node, int) {
 		}
 	}
 	return node{}, 0
+}
+
+// sameTime reads "[this time] last year", "[this day] last week".
+func (p *parser) sameTime(j int) (node, int) {
+	k, e := p.turn(j + 1)
+	if e == 0 || k == 0 || !p.has(e, cUnit) || p.toks[e].w.unit < Week || p.toks[e].w.s[len(p.toks[e].w.s)-1] == 's' {
+		return node{}, 0
+	}
+	t := add(p.ref, p.toks[e].w.unit, k)
+	if p.is(j, "day") || p.toks[e].w.unit != Year {
+		return fixedNode(unit(day(t), Day)), e + 1
+	}
+	return node{kind: fixed, iv: p.r.current(t, Month), approx: true}, e + 1
 }
 
 // rolling reports whether "in the", "over the", "for the" stand before the last, past units: a stretch up to now.
@@ -312,6 +333,9 @@ func (p *parser) counted2(i int) (node, int) {
 	if p.is(i, "in") || p.is(i, "after") && p.bare {
 		return p.inUnits(i)
 	}
+	if n, e := p.beforeLast(i); e != 0 {
+		return n, e
+	}
 	// two Fridays ago, 3 Fridays from now
 	if q, j := p.amount(i); j != 0 {
 		n, whole := q.whole()
@@ -325,14 +349,14 @@ func (p *parser) counted2(i int) (node, int) {
 			}
 			return node{}, 0
 		}
-		if p.has(j, cMonth|cSeason) && whole && n > 0 && p.isAny(j+1, "ago") { // two summers ago
-			w := p.toks[j].w
-			at := func(y int) (Interval, bool) {
-				if w.cls&cSeason != 0 {
-					return p.r.seasonOf(w.n, y, p.ref.Location()), true
-				}
-				return unit(date(y, time.Month(w.n), 1, p.ref.Location()), Month), true
+		if p.is(i, "a") && p.is(j, "week") && p.is(j+1, "on") && p.has(j+2, cWeekday) && !p.plural(j+2) { // a week on Monday
+			return fixedNode(unit(days(weekday(p.ref, isoWeekday(p.toks[j+2].w.n), +1), 7), Day)), j + 3
+		}
+		if w := p.singular(j); w != nil && whole && n > 0 && n < 1000 && p.isAny(j+1, "ago", "back") { // two summers ago, two nights ago
+			if w.cls&cPart != 0 {
+				return node{kind: fixed, iv: unit(days(day(p.ref), -n), Day), part: partOfWord(w.s)}, j + 2
 			}
+			at := p.yearly(w)
 			if iv, ok := p.turnedYearly(-1, at); ok {
 				iv, _ = at(iv.Start.Year() - (n - 1))
 				return fixedNode(iv), j + 2
@@ -422,6 +446,54 @@ func (p *parser) counted2(i int) (node, int) {
 		}
 	}
 	return node{}, 0
+}
+
+// singular is the entry of a season, a month, a part of the day or Christmas at i, which may stand in the plural.
+func (p *parser) singular(i int) *word {
+	if i >= len(p.toks) || p.toks[i].kind != aWord {
+		return nil
+	}
+	s := p.plainWord(i)
+	for _, cut := range []string{strings.TrimSuffix(s, "s"), s} {
+		if w := vocabulary[cut]; w != nil && w.cls&(cMonth|cSeason|cPart) != 0 {
+			return w
+		}
+	}
+	return nil
+}
+
+// beforeLast reads "the summer before last", "the Friday before last", "the night before last".
+func (p *parser) beforeLast(i int) (node, int) {
+	j := p.skip(i, "the")
+	if !p.is(j+1, "before") || !p.is(j+2, "last") || p.has(j+3, cUnit|cWeekday|cMonth|cSeason|cPart) {
+		return node{}, 0
+	}
+	w := p.toks[j].w
+	switch {
+	case w == nil:
+	case w.cls&cWeekday != 0 && !p.plural(j):
+		return fixedNode(unit(days(weekday(p.ref, isoWeekday(w.n), -1), -7), Day)), j + 3
+	case w.cls&cPart != 0 && w.s == "night":
+		return node{kind: fixed, iv: unit(days(day(p.ref), -2), Day), part: partNight}, j + 3
+	case w.cls&(cSeason|cMonth) != 0:
+		at := p.yearly(w)
+		if iv, ok := p.turnedYearly(-1, at); ok {
+			if iv, ok = at(iv.Start.Year() - 1); ok {
+				return fixedNode(iv), j + 3
+			}
+		}
+	}
+	return node{}, 0
+}
+
+// yearly is the season or month of w in year y.
+func (p *parser) yearly(w *word) func(y int) (Interval, bool) {
+	return func(y int) (Interval, bool) {
+		if w.cls&cSeason != 0 {
+			return p.r.seasonOf(w.n, y, p.ref.Location()), true
+		}
+		return unit(date(y, time.Month(w.n), 1, p.ref.Location()), Month), true
+	}
 }
 
 // fromNow reads "from now", "from today", "from right now".

@@ -156,8 +156,8 @@ func init() {
 	put(cPosition, 1, 0, "early beginning start")
 	put(cPosition, 2, 0, "mid middle")
 	put(cPosition, 3, 0, "late end")
-	put(cTrigger, 0, 0, "ago since until till")
-	put(cFunction, 0, 0, "ago since until till untill til through thru by before after from between for within in on at of the a an and to or during over around about approximately roughly circa almost nearly under back hence just about right rest all whole entire couple few several pair more less than later earlier ish sharp zero ou moment p a m d oh o h ad bc era only exactly sometime sometimes anytime time starting including throughout onwards onward every each per day's closest no-later not if so but as well it its my our your his her their e.g")
+	put(cTrigger, 0, 0, "ago since until till thousand nights mornings")
+	put(cFunction, 0, 0, "thousand hundred or ago since until till untill til through thru by before after from between for within in on at of the a an and to or during over around about approximately roughly circa almost nearly under back hence just about right rest all whole entire couple few several pair more less than later earlier ish sharp zero ou moment p a m d oh o h ad bc era only exactly sometime sometimes anytime time starting including throughout onwards onward every each per day's closest no-later not if so but as well it its my our your his her their e.g")
 	put(cPrep, 0, 0, "in on at by since until till from before after during of around through thru about to for late early mid")
 	put(cSubject, 0, 0, "i we he she they you who it that")
 

@@ -340,6 +340,15 @@ func (p *reader) away(q quantity, g Grain, dir int) node {
 		out.iv = Interval{Start: a, End: b, Grain: Range}
 		return out
 	}
+	if q.upto > q.n && u >= Day && u == g { // two or three years ago
+		base := p.r.floor(p.ref, grainFloor(u))
+		a, b := add(base, u, dir*n), add(base, u, dir*int(q.upto))
+		if b.Before(a) {
+			a, b = b, a
+		}
+		out.iv = Interval{Start: a, End: add(b, grainFloor(u), 1), Grain: Range}
+		return out
+	}
 	t := add(p.ref, u, dir*n)
 	if u >= Day {
 		out.exact = day(t)
@@ -380,6 +389,8 @@ func (p *reader) away(q quantity, g Grain, dir int) node {
 		if !p.bare {
 			out.iv = Interval{Start: date(t.Year()-2, 1, 1, t.Location()), End: date(t.Year()+3, 1, 1, t.Location()), Grain: Range}
 		}
+	case Century:
+		out.iv, out.approx = p.r.current(t, Decade), true
 	default:
 		out.iv = p.r.current(t, u)
 	}
