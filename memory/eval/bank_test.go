@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +55,8 @@ func TestSettingsChangeTheTable(t *testing.T) {
 }
 
 // TestBankMeasured runs on the shared data where MAGMA_EVAL names what to run ("dev", "apart", "friends");
-// it takes a minute. With MAGMA_EVAL_OUT the page is left there.
+// it takes a minute. With MAGMA_EVAL_OUT the page is left there; MAGMA_EVAL_SET changes weights
+// ("Walk=1 Gamma=0.7"), MAGMA_EVAL_ABLATE and MAGMA_EVAL_CORRUPT=GRAPH add their tables.
 func TestBankMeasured(t *testing.T) {
 	what := os.Getenv("MAGMA_EVAL")
 	if what == "" {
@@ -64,10 +67,27 @@ func TestBankMeasured(t *testing.T) {
 		file = "friendsqa-dev.json"
 	}
 	c := bankConfig(t, shared(t, file))
+	tuning := query.Default()
+	for _, f := range strings.Fields(os.Getenv("MAGMA_EVAL_SET")) {
+		name, x, _ := strings.Cut(f, "=")
+		field := reflect.ValueOf(&tuning).Elem().FieldByName(name)
+		v, err := strconv.ParseFloat(x, 64)
+		switch {
+		case err != nil || !field.IsValid():
+			t.Fatalf("MAGMA_EVAL_SET: %q is no weight", f)
+		case field.CanFloat():
+			field.SetFloat(v)
+		case field.CanInt():
+			field.SetInt(int64(v))
+		default:
+			field.SetBool(v != 0)
+		}
+	}
+	c.Open = OpenBank(memory.Options{Now: c.Now, Zone: time.UTC, Tuning: &tuning})
 	if out := os.Getenv("MAGMA_EVAL_OUT"); out != "" {
 		c.Out, c.Fresh = out, true
 	}
-	c.Progress = os.Stderr
+	c.Foreign = 15
 	c.Ablate = os.Getenv("MAGMA_EVAL_ABLATE") != ""
 	c.Corrupt = os.Getenv("MAGMA_EVAL_CORRUPT")
 	if what == "dev" {
