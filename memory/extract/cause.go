@@ -213,8 +213,6 @@ my our your his her their its the this that there there's these those everyone e
 
 var pronouns = words(`i i'm i've i'll i'd im ive we we're we've we'll we'd you you're you've you'll you'd he he's he'll he'd she she's she'll she'd it it's it'll it'd they they're they've they'll they'd`)
 
-var hedges = words(`may might could would maybe perhaps possibly probably if unless wonder whether supposedly allegedly`)
-
 func (c *causer) sentence(n int) {
 	s := c.sents[n]
 	if s.question {

@@ -189,7 +189,7 @@ func resultFrom(c *causer, s sentence, i, end int) bool {
 		case "the", "a", "my", "his", "her", "our", "their", "test", "search", "of", "some", "any", "good", "great", "these", "those", "new", "first", "exam", "as", "":
 			return false
 		}
-		if strings.HasSuffix(c.prevWord(s, i), "ing") || strings.HasSuffix(c.prevWord(s, i), "t") && c.toks[i].low == "results" && false {
+		if strings.HasSuffix(c.prevWord(s, i), "ing") {
 			return false
 		}
 		return c.toks[i].low == "results" && subjectLike(c.prevWord(s, i)) || c.toks[i].low == "result" && modal(c.prevWord(s, i))

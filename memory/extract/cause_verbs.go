@@ -7,7 +7,7 @@ import "strings"
 var roads = words(`road path trail door doors stairs staircase hallway corridor street bridge tunnel link page steps gate lane way ladder alley driveway route thing`)
 
 func ledTo(c *causer, s sentence, i, end int) bool {
-	if c.negated(s, i) || roads.has(c.prevWord(s, i)) || c.low(s, end) == "me" && false {
+	if c.negated(s, i) || roads.has(c.prevWord(s, i)) {
 		return false
 	}
 	switch c.low(s, end) {

@@ -131,7 +131,7 @@ animal bright cars chess climbing coolest cozy crafting creativity dang distance
 insane intriguing jaw kinda kudos landed landscapes legendary looks lovely luckily marvelous mindful motivating nailed neither nothing nowadays outdoors outstanding passionate persistence photography plus practice precisely preach pretty priceless promising proud
 random reconnecting refreshing remarkable resilience respect same scoring seriously sick simply sorta sounds spectacular splendid stoked stretching stunning superb sweet teamwork terrific therapeutic touching touche trading tragic tranquil tremendous tricky trippy true tuff ultimately unwinding upside
 volunteering watercolors whoever winning witnessing woot wondrous wonderful wouldn't yum yummy
-injury injuries allergy allergies tons activist activists wolf wolves clay iron steel bummer agreed chosen pottery accidents arrested authorities citizens court demonstrators farmers government governments investigators judges lawmakers lawyers miners ministers officers officials opposition organisers organizers police politicians protesters protestors rebels residents soldiers strikers troops union unions voters witnesses workers according
+dairy gluten sugar injury injuries allergy allergies tons activist activists wolf wolves clay iron steel bummer agreed chosen pottery accidents arrested authorities citizens court demonstrators farmers government governments investigators judges lawmakers lawyers miners ministers officers officials opposition organisers organizers police politicians protesters protestors rebels residents soldiers strikers troops union unions voters witnesses workers according
 additionally addressing admittedly ahead allegedly almost altogether amid amidst among annually apparently approximately arguably aside assuming back barely basically beforehand briefly broadly certainly clearly collectively commonly comparatively completely consequently continuing conversely critics
 currently definitely deliberately despite directly doubtless earlier effectively elsewhere entirely equally essentially eventually evidently explicitly extremely finally firstly formerly fortunately frankly frequently fully furthermore generally given gradually greatly half halfway hardly
 hence hereby historically hopefully however immediately importantly increasingly indeed initially interestingly ironically largely lastly lately likewise locally longterm mainly meantime meanwhile merely moreover mostly namely naturally nearly nevertheless nonetheless normally notably
@@ -142,7 +142,6 @@ sadly secondly seemingly shortly significantly similarly simply simultaneously s
 var (
 	dotted   = words(`mr mrs ms dr prof st jr sr vs etc no fig approx inc corp ltd co dept est gen col sgt capt lt rev hon gov sen rep mt ft ave blvd rd e.g i.e u.s u.k a.m p.m`)
 	titles   = words(`mr mrs ms miss dr prof professor sir madam lady lord judge captain capt coach uncle aunt auntie grandma grandpa president senator king queen prince princess rev reverend father sister brother saint st officer detective sergeant sgt general gen colonel col lieutenant lt governor mayor minister pope dean`)
-	kinTitle = words(`uncle aunt auntie grandma grandpa cousin nana granny`)
 )
 
 // nameHeads may open a name although they are common words: "New York", "Great Wall".

@@ -300,7 +300,7 @@ func (f *finder) runEnd(i int) int {
 			j++
 		case t.is(".") && p.word && p.to == t.from && (dotted.has(p.low) || p.to-p.from == 1) && j+1 < len(f.toks) && f.toks[j+1].capital && !f.toks[j+1].start && f.toks[j+1].glued:
 			j++
-		case t.is("&") && j+1 < len(f.toks) && f.toks[j+1].capital && f.toks[j+1].glued:
+		case t.is("&") && p.to-p.from > 1 && j+1 < len(f.toks) && f.toks[j+1].capital && f.toks[j+1].glued:
 			j += 2
 		case t.word && connectors.has(t.low) && t.glued:
 			k := j + 1

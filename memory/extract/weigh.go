@@ -51,6 +51,9 @@ func (f *finder) alone(i int, weak bool) {
 	if t.shout && weak && amb {
 		return
 	}
+	if k := strings.IndexByte(low, '-'); k > 0 && !given && commonWord(low[:k]) && (weak || t.start || f.afterColon(i)) {
+		return // "Dairy-free", "Well-known"
+	}
 	afterGreeting := f.addressed(i)
 	if interjections.has(low) || drawn(low) {
 		return
