@@ -140,8 +140,8 @@ sadly secondly seemingly shortly significantly similarly simply simultaneously s
 
 // titles stand before a surname; those of the first list end in a full stop that ends no sentence.
 var (
-	dotted   = words(`mr mrs ms dr prof st jr sr vs etc no fig approx inc corp ltd co dept est gen col sgt capt lt rev hon gov sen rep mt ft ave blvd rd e.g i.e u.s u.k a.m p.m`)
-	titles   = words(`mr mrs ms miss dr prof professor sir madam lady lord judge captain capt coach uncle aunt auntie grandma grandpa president senator king queen prince princess rev reverend father sister brother saint st officer detective sergeant sgt general gen colonel col lieutenant lt governor mayor minister pope dean`)
+	dotted = words(`mr mrs ms dr prof st jr sr vs etc no fig approx inc corp ltd co dept est gen col sgt capt lt rev hon gov sen rep mt ft ave blvd rd e.g i.e u.s u.k a.m p.m`)
+	titles = words(`mr mrs ms miss dr prof professor sir madam lady lord judge captain capt coach uncle aunt auntie grandma grandpa president senator king queen prince princess rev reverend father sister brother saint st officer detective sergeant sgt general gen colonel col lieutenant lt governor mayor minister pope dean`)
 )
 
 // nameHeads may open a name although they are common words: "New York", "Great Wall".

@@ -10,7 +10,6 @@ import (
 type label struct {
 	from, body  int // of the line, of the words after the label
 	speaker, at string
-	bare        bool // the words follow on the next line
 }
 
 // transcript cuts a pasted conversation into turns; nil where text is none. It is one if two lines or
@@ -244,10 +243,9 @@ func labelOf(line string) (label, bool) {
 	}
 	if colon && !bold {
 		l.body = len(line)
-		l.bare = true
 		return l, true
 	}
-	l.body, l.bare = len(line), true
+	l.body = len(line) // the words follow on the next line
 	return l, l.at != "" && !before && !bold
 }
 
