@@ -157,7 +157,9 @@ func (p *parser) leftClear(i int) bool {
 		return false
 	}
 	switch l.mark {
-	case '(', '[', '"', '\'', '@', '~', '*', '_', '“', '‘', '>', '<', '|', '；', '，', '。', '：':
+	case '(', '[', '|', '@': // not buf[8:12], recall@5
+		return l.space || i == 1 || p.toks[i-2].kind == aMark
+	case '"', '\'', '~', '*', '_', '“', '‘', '>', '<', '；', '，', '。', '：':
 		return true
 	case '-', ',', '/':
 		return l.space || i < 2

@@ -16,6 +16,9 @@ func (p *parser) named(i int) (n node, next int) {
 		if p.isAny(i-1, "over", "throughout") && j > i && !p.counted(j+1) {
 			return node{kind: season, n: s}, j + 1
 		}
+		if p.is(j-1, "to") || p.is(j, "fall") && p.is(j+1, "back") { // to fall back, to spring up
+			return node{}, 0
+		}
 		if j == i || p.led(i) {
 			return node{kind: season, n: s, latent: true}, j + 1
 		}
@@ -149,7 +152,7 @@ func (p *parser) decade(i int, article bool) (node, int) {
 		e = j + 2
 		y = p.toks[j].num
 		if p.toks[j].digits == 2 {
-			if !article && j == i && !p.has(i-1, cPrep|cPosition) {
+			if !article && j == i && !p.has(i-1, cPosition) { // in 60s: seconds
 				return node{}, 0
 			}
 			y = p.pastCentury(y)

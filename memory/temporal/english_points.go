@@ -209,7 +209,7 @@ func (p *parser) clockFits(c clock, i, e int, pt *point, parts int) bool {
 	if p.isNumber(i) && !p.rightClear(e) {
 		return false
 	}
-	at := p.isAny(i-1, "at") || p.isMark(i-1, '@') || p.isAny(i-1, "about", "around", "approximately") && (p.is(i-2, "at") || p.bare && p.toks[e-1].digits == 4)
+	at := p.isAny(i-1, "at") || p.isMark(i-1, '@') && (p.toks[i-1].space || i == 1) || p.isAny(i-1, "about", "around", "approximately") && (p.is(i-2, "at") || p.bare && p.toks[e-1].digits == 4)
 	if parts > 0 {
 		if pt.date.kind != noDate && pt.date.kind != fixed && pt.date.wd == 0 && !at {
 			return false
