@@ -21,9 +21,9 @@ var fillers = func() map[string]bool {
 		actually maybe probably definitely absolutely totally basically literally just still also even very
 		great good nice cool awesome amazing wonderful fantastic lovely best better well fun glad happy
 		thing things something anything everything stuff lot lots bit kind sort way
-		know think mean guess see look say said tell told hear heard feel felt want wanted need like love
+		know think mean guess see look say says said tell told hear heard feel felt want wanted need like love
 		get got getting go going went come coming came make made making take took give gave let keep try tried
-		today now then lately recently soon always never again ever one two time day week
+		today now then lately another each every much many recently soon always never again ever one two time day week
 		people guy guys man hope day am pm`) {
 		m[w] = true
 	}

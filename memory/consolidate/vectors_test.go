@@ -177,8 +177,8 @@ func TestEmbedsWhatIsQueued(t *testing.T) {
 		if n := len(b.Owed(consolidate.Embed)); n != 0 {
 			t.Errorf("%d are still owed", n)
 		}
-		if w := b.worker.Status().Waiting; len(w) != 0 {
-			t.Errorf("waiting: %v", w)
+		if w := b.worker.Status().Waiting[consolidate.Embed]; w != "" {
+			t.Errorf("waiting: %s", w)
 		}
 	})
 }
@@ -208,8 +208,8 @@ func TestVectorAppearsLater(t *testing.T) {
 		if n := b.has(nomic, document, "the key is under the mat"); n != 1 {
 			t.Error("no vector")
 		}
-		if w := b.worker.Status().Waiting; len(w) != 0 {
-			t.Errorf("waiting: %v", w)
+		if w := b.worker.Status().Waiting[consolidate.Embed]; w != "" {
+			t.Errorf("waiting: %s", w)
 		}
 	})
 }

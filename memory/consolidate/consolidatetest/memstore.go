@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
@@ -210,21 +213,44 @@ func (s *MemStore) Stream(project, session string, from, to time.Time) ([]consol
 	}), nil
 }
 
-// Around knows neighbours in time alone.
+// Around knows two graphs: neighbours in time, then memories that share a capitalised word.
 func (s *MemStore) Around(project string, id graph.ID, hops, limit int) ([]consolidate.Memory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.ordered(func(m consolidate.Memory) bool { return m.Project == project })
 	at := slices.IndexFunc(all, func(m consolidate.Memory) bool { return m.ID == id })
+	if at < 0 {
+		return nil, nil
+	}
 	var out []consolidate.Memory
-	for d := 1; at >= 0 && d <= hops; d++ {
-		for _, i := range []int{at - d, at + d} {
-			if i >= 0 && i < len(all) && len(out) < limit {
-				out = append(out, all[i])
+	add := func(i int) {
+		if i >= 0 && i < len(all) && i != at && len(out) < limit && !slices.ContainsFunc(out, func(m consolidate.Memory) bool { return m.ID == all[i].ID }) {
+			out = append(out, all[i])
+		}
+	}
+	for d := 1; d <= hops; d++ {
+		add(at - d)
+		add(at + d)
+	}
+	names := capitalised(all[at].Text)
+	for i, m := range all {
+		for w := range capitalised(m.Text) {
+			if names[w] {
+				add(i)
 			}
 		}
 	}
 	return out, nil
+}
+
+func capitalised(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if r, n := utf8.DecodeRuneInString(w); unicode.IsUpper(r) && n < len(w) {
+			out[w] = true
+		}
+	}
+	return out
 }
 
 func (s *MemStore) Rows(project string, kind consolidate.Kind, memories ...graph.ID) ([]consolidate.Derived, error) {
