@@ -12,6 +12,15 @@ import (
 
 // openBank opens the store in dir as the configuration says. It runs in the process that owns it.
 func (a *app) openBank(dir string) (*memory.Bank, error) {
+	o, err := a.bankOptions()
+	if err != nil {
+		return nil, err
+	}
+	return memory.Open(dir, o)
+}
+
+// bankOptions is what the configuration says of a store.
+func (a *app) bankOptions() (memory.Options, error) {
 	c := a.config
 	o := memory.Options{
 		Pebble: store.PebbleOptions{
@@ -33,7 +42,7 @@ func (a *app) openBank(dir string) (*memory.Bank, error) {
 	if c.Time.Zone != "" {
 		zone, err := time.LoadLocation(c.Time.Zone)
 		if err != nil {
-			return nil, err // load has looked at it already
+			return o, err // load has looked at it already
 		}
 		o.Zone = zone
 	}
@@ -46,5 +55,5 @@ func (a *app) openBank(dir string) (*memory.Bank, error) {
 		Models: c.Embedding.Models, Prefixes: c.Embedding.Prefixes, NumCtx: c.Embedding.NumCtx, BatchSize: c.Embedding.Batch,
 		Logger: a.log,
 	})
-	return memory.Open(dir, o)
+	return o, nil
 }

@@ -33,6 +33,7 @@ type cli struct {
 	Check    checkCommand    `cmd:"" help:"Check the store: every row against the memories."`
 	Setup    setupCommand    `cmd:"" help:"Write a client's settings, so that it starts the memory; --undo takes it back."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything between a client and its memories; say what to do."`
+	Eval     evalCommand     `cmd:"" help:"Measure what is found on conversations with questions; a table, JSON and a page with plots."`
 	Hook     hookCommand     `cmd:"" hidden:"" help:"What clients' hooks run."`
 	Demo     demoCommand     `cmd:"" help:"See it work: a real server, a real client, a conversation; leaves nothing behind."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

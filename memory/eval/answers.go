@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,8 @@ import (
 type Answers struct {
 	// URL is the Ollama server's, Model the one that answers, Judge the one that judges (Model if empty).
 	URL, Model, Judge string
+	// AllowRemote lets URL be another machine: conversations are private.
+	AllowRemote bool
 	// Arms to run, of ArmNames; nil is all.
 	Arms []string
 	// Budget is the tokens of context that bm25 and ours may read. 0 is 1000. It must be one of Config.Budgets.
@@ -93,9 +96,15 @@ func (a *Answers) defaults() error {
 		if a.URL == "" {
 			a.URL = "http://127.0.0.1:11434"
 		}
+		if !strings.Contains(a.URL, "://") {
+			a.URL = "http://" + a.URL
+		}
 		u, err := url.Parse(a.URL)
 		if err != nil {
 			return fmt.Errorf("read the Ollama address: %w", err)
+		}
+		if ip := net.ParseIP(u.Hostname()); !a.AllowRemote && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return fmt.Errorf("%s is another machine, and conversations are private: allow it with embedding.allow_remote in the config", u.Host)
 		}
 		a.client = api.NewClient(u, &http.Client{Timeout: a.Timeout})
 	}
