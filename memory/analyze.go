@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,9 +51,6 @@ func (b *Bank) analyze(r *store.Record) *store.Analysis {
 	for _, t := range r.Tags {
 		add(t)
 	}
-	for _, e := range r.Entities {
-		add(e)
-	}
 	if strings.ContainsAny(r.Source, "./") { // a file, a URL: its parts are words; a bare turn or commit id is not
 		add(r.Source)
 	}
@@ -60,6 +58,15 @@ func (b *Bank) analyze(r *store.Record) *store.Analysis {
 	for _, m := range extract.Mentions(r.Content) {
 		if m.Canonical != "" {
 			a.Mentions = append(a.Mentions, store.Mention{From: uint32(m.From), To: uint32(m.To), Key: index.FoldName(m.Canonical), Type: string(m.Type)})
+		}
+	}
+	for _, l := range extract.Equivalents(r.Content) {
+		a.Aliases = append(a.Aliases, [2]string{index.FoldName(l[0].Canonical), index.FoldName(l[1].Canonical)})
+		for _, m := range l {
+			x := store.Mention{From: uint32(m.From), To: uint32(m.To), Key: index.FoldName(m.Canonical), Type: string(m.Type)}
+			if !slices.ContainsFunc(a.Mentions, func(y store.Mention) bool { return y.Key == x.Key }) {
+				a.Mentions = append(a.Mentions, x)
+			}
 		}
 	}
 	a.Causes = causesOf(r.Content)

@@ -327,6 +327,9 @@ const removeBatch = 500
 // remove forgets ids: the records, everything derived from them by every route, and leaves tombstones.
 func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *Choice, out Removal) (Removal, error) {
 	out.Status = StatusForgotten
+	if _, err := b.shard(p); err != nil { // what goes is counted there
+		return out, storageError("forgetting", err)
+	}
 	var patterns [][]byte
 	var all []graph.ID
 	for start := 0; start < len(ids); start += removeBatch {

@@ -373,8 +373,13 @@ func (b *Bank) Entity(ctx context.Context, project, name string) ([]EntityInfo, 
 	}
 	s.RLock()
 	defer s.RUnlock()
-	if e, ok := b.entityNumber(s, name); ok {
+	list := s.Namesakes(name)
+	if e, ok := s.EntityByID(name); ok {
+		list = []uint32{e}
+	}
+	for _, e := range list {
 		info := b.entityInfo(p, s, e, true)
+		info.Ambiguous = len(list) > 1 && len(s.EntityAt(e).Words) < 2
 		b.showFacts(p, s, e, &info)
 		out = append(out, info)
 	}
@@ -409,8 +414,24 @@ func (b *Bank) entityInfo(p store.Project, s *index.Shard, e uint32, full bool) 
 	}
 	info.First = formatTime(time.Unix(s.Docs[first].At, 0).UTC())
 	info.Last = formatTime(time.Unix(s.Docs[last].At, 0).UTC())
+	for _, x := range s.Group(e) {
+		if x == e {
+			continue
+		}
+		info.Mentions += len(s.EntityAt(x).Docs)
+		a := Alias{Name: s.EntityAt(x).Key, Origin: "text"}
+		if src := s.AliasSources(e); len(src) > 0 {
+			a.Memory = s.Docs[src[0]].ID.String()
+		}
+		info.Aliases = append(info.Aliases, a)
+	}
 	if full {
 		docs := slices.Clone(row.Docs)
+		for _, x := range s.Group(e) {
+			docs = append(docs, s.EntityAt(x).Docs...)
+		}
+		slices.Sort(docs)
+		docs = slices.Compact(docs)
 		slices.Reverse(docs)
 		for _, o := range docs[:min(entityMemories, len(docs))] {
 			if m, ok, err := b.whole(p, s, s.Docs[o].ID); err == nil && ok {

@@ -131,6 +131,7 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 				sc.touched = append(sc.touched, x)
 			}
 			acc[x] += ww
+			sc.shared[x]++
 		}
 	}
 	var sum, sq float64
@@ -150,7 +151,7 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 	}
 	var out []Similar
 	for _, x := range sc.touched {
-		if c := acc[x]; c >= theta && c > 0.12 {
+		if c := acc[x]; c >= theta && sc.shared[x] > 1 { // one word in common is no likeness
 			out = append(out, Similar{x, min(c, 1)})
 		}
 	}
@@ -170,12 +171,14 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 // Scratch is an array of one number per doc that is zero between uses.
 type Scratch struct {
 	acc     []float32
+	shared  []uint8
 	touched []uint32
 }
 
 func (c *Scratch) begin(n int) []float32 {
 	if len(c.acc) < n {
 		c.acc = make([]float32, n+n/4+64)
+		c.shared = make([]uint8, n+n/4+64)
 	}
 	c.touched = c.touched[:0]
 	return c.acc
@@ -183,7 +186,7 @@ func (c *Scratch) begin(n int) []float32 {
 
 func (c *Scratch) end() {
 	for _, x := range c.touched {
-		c.acc[x] = 0
+		c.acc[x], c.shared[x] = 0, 0
 	}
 	c.touched = c.touched[:0]
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
+	"github.com/magma-mcp/magma-mcp/memory/text"
 )
 
 // Doc is one memory of a shard. Its index in Shard.Docs is its ordinal, in the order of writing.
@@ -103,21 +104,26 @@ type Shard struct {
 	Words  int64
 	WWords float64
 
-	byID     map[graph.ID]uint32
-	termIDs  map[uint64]uint32
-	postings []Posting
-	fwd      []fwdTerm
-	sessions []session
-	names    map[string]uint32 // interned speakers, sessions' names, kinds, tags, writers
-	strings  []string
-	sessIDs  map[uint32]uint32 // name -> session
-	speakers map[uint32][]uint32
-	entities []EntityRow
-	entIDs   map[string]uint32
-	out, in  map[uint32][]Edge
-	pending  map[graph.ID][]pendingEdge // edges whose other end is not here (yet)
-	Vectors  map[uint32]*VectorSpace
-	lastAt   int64
+	byID      map[graph.ID]uint32
+	termIDs   map[uint64]uint32
+	words     *text.Analyzer
+	postings  []Posting
+	fwd       []fwdTerm
+	sessions  []session
+	names     map[string]uint32 // interned speakers, sessions' names, kinds, tags, writers
+	strings   []string
+	sessIDs   map[uint32]uint32 // name -> session
+	speakers  map[uint32][]uint32
+	entities  []EntityRow
+	entIDs    map[string]uint32
+	entWords  map[uint64][]uint32 // word of a key -> entities
+	aliases   []aliasLink
+	groupOnce sync.Mutex
+	groups    map[uint32][]uint32 // under groupOnce: entity -> all of its group, by alias links; nil until asked
+	out, in   map[uint32][]Edge
+	pending   map[graph.ID][]pendingEdge // edges whose other end is not here (yet)
+	Vectors   map[uint32]*VectorSpace
+	lastAt    int64
 }
 
 type fwdTerm struct {
@@ -130,18 +136,22 @@ type pendingEdge struct {
 	cause bool
 }
 
+// aliasLink says that doc's words make two entities one: "Bertha, also known as the billing gateway".
+type aliasLink struct{ a, b, doc uint32 }
+
 // EntityRow is an entity as the words name it: its key, how it was first written, its type and the memories that mention it.
 type EntityRow struct {
-	Key  string
-	Name string
-	Type string
-	Docs []uint32
+	Key   string
+	Name  string
+	Type  string
+	Docs  []uint32
+	Words []uint64 // hashes of the stems of its key, stop words out
 }
 
 // NewShard returns an empty shard.
 func NewShard(p store.Project) *Shard {
-	return &Shard{Project: p, byID: map[graph.ID]uint32{}, termIDs: map[uint64]uint32{}, names: map[string]uint32{"": 0}, strings: []string{""},
-		sessIDs: map[uint32]uint32{}, speakers: map[uint32][]uint32{}, entIDs: map[string]uint32{}, out: map[uint32][]Edge{}, in: map[uint32][]Edge{},
+	return &Shard{Project: p, byID: map[graph.ID]uint32{}, termIDs: map[uint64]uint32{}, words: text.New(), names: map[string]uint32{"": 0}, strings: []string{""},
+		sessIDs: map[uint32]uint32{}, speakers: map[uint32][]uint32{}, entIDs: map[string]uint32{}, entWords: map[uint64][]uint32{}, out: map[uint32][]Edge{}, in: map[uint32][]Edge{},
 		pending: map[graph.ID][]pendingEdge{}, Vectors: map[uint32]*VectorSpace{}}
 }
 
@@ -226,6 +236,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 		d.Flags |= Dated
 	}
 	d.Causes, d.Roles = a.Causes, a.Roles
+	aliases := a.Aliases
 	s.byID[r.ID] = o
 	d.terms, d.nTerms = uint32(len(s.fwd)), 0
 	if len(r.Segments) > 0 {
@@ -234,6 +245,10 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 	} else {
 		s.Docs = append(s.Docs, d)
 		s.addEntities(o, ents, a.Mentions)
+		for _, l := range aliases {
+			s.aliases = append(s.aliases, aliasLink{s.entity(l[0], "", ""), s.entity(l[1], "", ""), o})
+			s.groups = nil
+		}
 		s.addTerms(o, a.Terms)
 		s.speakers[d.Speaker] = append(s.speakers[d.Speaker], o)
 		s.place(o, r.Session)
@@ -279,7 +294,11 @@ func (s *Shard) entity(key, name, typ string) uint32 {
 	e, ok := s.entIDs[key]
 	if !ok {
 		e = uint32(len(s.entities))
-		s.entities = append(s.entities, EntityRow{Key: key, Name: name, Type: typ})
+		row := EntityRow{Key: key, Name: name, Type: typ, Words: s.stems(key)}
+		for _, w := range row.Words {
+			s.entWords[w] = append(s.entWords[w], e)
+		}
+		s.entities = append(s.entities, row)
 		s.entIDs[key] = e
 	}
 	if r := &s.entities[e]; r.Name == "" {
@@ -525,6 +544,12 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 		s.relength(se, i)
 		s.Live--
 		s.Words -= int64(d.Len)
+	}
+	if n := len(s.aliases); n > 0 {
+		s.aliases = slices.DeleteFunc(s.aliases, func(l aliasLink) bool { return l.doc == o })
+		if len(s.aliases) != n {
+			s.groups = nil
+		}
 	}
 	edges += s.unlink(o)
 	for _, v := range s.Vectors {

@@ -49,6 +49,7 @@ type run struct {
 	near     map[uint32]float32
 	phrase   map[uint32]float32
 	timed    map[uint32]bool
+	named    map[uint32]float32
 	unknown  int // names in the question that this project does not know
 }
 
@@ -136,12 +137,17 @@ func (r *run) names() {
 			r.speakers = append(r.speakers, r.s.Docs[docs[0]].Speaker)
 		}
 	})
-	for _, k := range r.q.Names {
-		known := false
-		if _, e, ok := r.s.Entity(k); ok {
-			r.entities = append(r.entities, e)
-			known = true
+	stems := make([]uint64, 0, len(r.q.Terms))
+	for _, t := range r.q.Terms {
+		if t.Of < 0 {
+			stems = append(stems, t.Hash)
 		}
+	}
+	if r.q.Graphs.Has(graph.Entity) {
+		r.entities = r.s.Named(stems)
+	}
+	for _, k := range r.q.Names {
+		_, _, known := r.s.Entity(k)
 		for _, p := range strings.Fields(k) {
 			if r.s.Posting(index.HashTerm(r.q.Words.Stem(p))) != nil {
 				known = true
@@ -193,11 +199,13 @@ func (r *run) combine() {
 	if k := len(r.q.Near); k > 0 {
 		nearTop, nearLow = r.q.Near[0].Sim, r.q.Near[k-1].Sim
 	}
+	r.named = r.mentioned()
 	dated := float32(t.Dated * float32(r.weights[When]))
 	for i := range s.Docs {
 		o := uint32(i)
 		near, hasNear := r.near[o]
-		if r.words[o] == 0 && r.window[o] == 0 && !hasNear && !windowed {
+		about := r.named[o]
+		if r.words[o] == 0 && r.window[o] == 0 && !hasNear && !windowed && about == 0 {
 			continue
 		}
 		if !r.q.Filter.Pass(s, o) {
@@ -208,7 +216,11 @@ func (r *run) combine() {
 			v += float32(t.Words * (r.words[o] / r.topWords))
 		}
 		if r.topWin > 0 {
-			v += float32(t.Window * (r.window[o] / r.topWin))
+			share := t.Window
+			if r.words[o] == 0 && !r.repliesTo(o) {
+				share = float32(share * t.Bare) // it holds none of the words itself
+			}
+			v += float32(share * (r.window[o] / r.topWin))
 		}
 		if hasNear && nearTop > nearLow {
 			v += float32(t.Vector * ((near - nearLow) / (nearTop - nearLow)))
@@ -220,6 +232,7 @@ func (r *run) combine() {
 			}
 			r.timed[o] = true
 		}
+		v += float32(t.Named * about)
 		if v == 0 {
 			continue
 		}
@@ -228,14 +241,6 @@ func (r *run) combine() {
 		if one && d.Speaker == r.speakers[0] {
 			bonus += t.Speaker
 		}
-		if r.q.Graphs.Has(graph.Entity) {
-			for _, e := range r.entities {
-				if slices.Contains(d.Entities, e) {
-					bonus += t.Named
-					break
-				}
-			}
-		}
 		if d.Flags&index.Dated != 0 {
 			bonus += dated
 		}
@@ -243,6 +248,47 @@ func (r *run) combine() {
 		r.base[o] = float32(v * bonus)
 		r.cand = append(r.cand, o)
 	}
+}
+
+// mentioned is how much each memory is about the entities that the question names: by the rarest of them
+// that it mentions, 1 for one that a single memory mentions, near 0 for one that is everywhere.
+func (r *run) mentioned() map[uint32]float32 {
+	if len(r.entities) == 0 || r.t.Named == 0 {
+		return nil
+	}
+	n := max(2, r.s.Live)
+	top := index.IDF(n, 1)
+	out := map[uint32]float32{}
+	for _, e := range r.entities {
+		if r.isSpeaker(e) {
+			continue // what is said by or about a speaker is the speaker's bonus
+		}
+		docs := r.s.EntityAt(e).Docs
+		w := index.IDF(n, min(n, len(docs))) / top
+		if w < 0.2 {
+			continue // a name that a fifth of the memories hold says nothing; its speaker's bonus does
+		}
+		for _, o := range docs {
+			out[o] = max(out[o], w)
+		}
+	}
+	return out
+}
+
+// isSpeaker reports whether an entity's words are all of one of the named speakers' names.
+func (r *run) isSpeaker(e uint32) bool {
+	key := strings.Fields(r.s.EntityAt(e).Key)
+	for _, sp := range r.speakers {
+		name := strings.Fields(index.FoldName(r.s.Name(sp)))
+		all := true
+		for _, w := range key {
+			all = all && slices.Contains(name, w)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
 }
 
 // lnWords is ln(1 + n) to 1/64, for n up to 255: a table, so that it is the same everywhere.
@@ -272,11 +318,18 @@ func (r *run) context() {
 			r.final[o] += float32(t.Session * (sum / float32(t.SessionTop)))
 		}
 		if t.Reply > 0 {
-			if p, ok := s.Neighbour(o, -1); ok && s.Docs[p].Flags&index.Question != 0 && s.Docs[p].Speaker != d.Speaker {
+			if p, ok := s.Neighbour(o, -1); ok && r.repliesTo(o) {
 				r.final[o] += float32(t.Reply * r.base[p])
 			}
 		}
 	}
+}
+
+// repliesTo reports whether a memory answers a question that somebody else asked just before it and that
+// holds words of this one.
+func (r *run) repliesTo(o uint32) bool {
+	p, ok := r.s.Neighbour(o, -1)
+	return ok && r.words[p] > 0 && r.s.Docs[p].Flags&index.Question != 0 && r.s.Docs[p].Speaker != r.s.Docs[o].Speaker
 }
 
 func insertTop(top []float32, v float32, n int) []float32 {

@@ -10,6 +10,7 @@ type Tuning struct {
 	WindowK1      float32
 	WindowB       float32
 	Words, Window float32
+	Bare          float32 // of Window, for a memory whose neighbours alone hold the words
 	// Bonuses, each a share of the score they are added to.
 	Speaker    float32 // said by (or naming) the person the question names
 	Named      float32 // mentions an entity that the question names
@@ -25,6 +26,7 @@ type Tuning struct {
 	Expand     float32 // weight of a related word against the word itself
 	// The walk.
 	Walk      float32 // what a step is worth beside an anchor's own score
+	Jump      float32 // share of its step that a memory is worth which nothing but the walk finds
 	Anchors   int
 	Beam      int
 	MaxDepth  int
@@ -51,10 +53,10 @@ type Tuning struct {
 // name the command that measures it.
 func Default() Tuning {
 	t := Tuning{
-		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6,
-		Speaker: 0.7, Named: 0.15, Session: 0.15, SessionTop: 3, Reply: 0.2, Length: 0.1,
+		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6, Bare: 0.7,
+		Speaker: 0.7, Named: 0.3, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1,
 		Time: 0.5, Dated: 0.15, Phrase: 0.1, Vector: 0.5, VectorTop: 50, Expand: 0.3,
-		Walk: 0.3, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.15, Lambda1: 0.5, Lambda2: 0.5,
+		Walk: 0.3, Jump: 1, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
 		Cover: 0.33, CoverVector: 0.6,
 	}
@@ -63,9 +65,9 @@ func Default() Tuning {
 		return r
 	}
 	// The paper's ratios (appendix: causal 3-5, temporal 0.5-4, entity 2.5-6) brought into [0, 1].
-	t.Weights[General] = w(0.3, 0.4, 0.3, 0.3)
-	t.Weights[Why] = w(0.3, 0.3, 0.9, 0.2)
-	t.Weights[When] = w(0.5, 0.3, 0.2, 0.3)
-	t.Weights[Entity] = w(0.2, 0.4, 0.2, 0.8)
+	t.Weights[General] = w(0.2, 0.9, 0.4, 0.6)
+	t.Weights[Why] = w(0.2, 0.5, 0.95, 0.3)
+	t.Weights[When] = w(0.3, 0.6, 0.2, 0.4)
+	t.Weights[Entity] = w(0.2, 0.8, 0.3, 0.9)
 	return t
 }

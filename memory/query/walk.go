@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
@@ -18,8 +19,9 @@ type step struct {
 }
 
 // walker is the state of one best-first walk (paper, Algorithm 1). The paper's scale is mended as DESIGN
-// section 4 says: a step scores its parent times a decay times the edge's confidence times a mean of
-// structure and affinity, all in [0, 1], so that depth alone never outranks an anchor.
+// section 4 says: a step scores its parent times the graph's weight for the intent times the edge's confidence
+// times a mean of structure and affinity, and a decay for each step beyond the first, all in [0, 1], so that
+// depth alone never outranks an anchor.
 type walker struct {
 	*run
 	weight  [5]float32
@@ -61,12 +63,12 @@ func (r *run) walk(anchors []uint32) *walker {
 		score float32
 	}
 	frontier := make([]node, 0, len(anchors))
-	for _, o := range anchors {
-		frontier = append(frontier, node{o, r.final[o] / w.top})
-	}
 	seen := map[uint32]bool{}
-	for _, n := range frontier {
-		seen[n.doc] = true
+	for _, o := range anchors {
+		seen[o] = true
+		if _, near := r.near[o]; r.words[o] > 0 || near || r.named[o] > 0 || r.timed[o] {
+			frontier = append(frontier, node{o, r.final[o] / w.top}) // one that is there for its neighbours leads nowhere
+		}
 	}
 	w.nodes = len(frontier)
 	for depth := 1; depth <= r.t.MaxDepth && len(frontier) > 0 && w.nodes < r.t.MaxNodes; depth++ {
@@ -81,9 +83,12 @@ func (r *run) walk(anchors []uint32) *walker {
 				if r.topBase > 0 {
 					affinity = r.base[v] / r.topBase
 				}
-				mean := (float32(r.t.Lambda1*w.weight[g]) + float32(r.t.Lambda2*affinity)) / (r.t.Lambda1 + r.t.Lambda2)
-				s := float32(float32(u.score*r.t.Gamma) * float32(conf*mean))
-				if s < float32(r.t.Drop*0.25) {
+				mean := (r.t.Lambda1 + float32(r.t.Lambda2*affinity)) / (r.t.Lambda1 + r.t.Lambda2)
+				s := float32(float32(u.score*w.weight[g]) * float32(conf*mean))
+				if depth > 1 {
+					s = float32(s * r.t.Gamma)
+				}
+				if s < r.t.Drop {
 					return
 				}
 				if old, ok := w.reached[v]; !ok || s > old.score {
@@ -117,7 +122,8 @@ func (w *walker) settle() {
 		if r.final[o] == 0 {
 			r.cand = append(r.cand, o)
 		}
-		r.final[o] += float32(float32(r.t.Walk*w.reached[o].score) * w.top)
+		s := w.reached[o].score
+		r.final[o] = max(r.final[o]+float32(float32(r.t.Walk*s)*w.top), float32(float32(r.t.Jump*s)*w.top))
 	}
 }
 
@@ -127,10 +133,10 @@ func (w *walker) neighbours(u uint32, f func(v uint32, rel graph.Relation, g gra
 	s := w.s
 	if w.weight[graph.Temporal] > 0 {
 		if v, ok := s.Neighbour(u, 1); ok {
-			f(v, graph.Next, graph.Temporal, 1, 0)
+			f(v, graph.Next, graph.Temporal, w.toward(1), 0)
 		}
 		if v, ok := s.Neighbour(u, -1); ok {
-			f(v, graph.Previous, graph.Temporal, 1, 0)
+			f(v, graph.Previous, graph.Temporal, w.toward(-1), 0)
 		}
 	}
 	if w.weight[graph.Causal] > 0 {
@@ -144,12 +150,22 @@ func (w *walker) neighbours(u uint32, f func(v uint32, rel graph.Relation, g gra
 	}
 	if w.weight[graph.Semantic] > 0 {
 		for _, x := range s.SimilarByWords(u, w.t.Similar, &w.scratch) {
-			f(x.Doc, graph.Similar, graph.Semantic, x.Sim, 0)
+			f(x.Doc, graph.Similar, graph.Semantic, sqrt(x.Sim), 0)
 		}
 	}
 	if w.weight[graph.Entity] > 0 {
 		w.mentions(u, func(v, e uint32, conf float32) { f(v, graph.Mentions, graph.Entity, conf, e) })
 	}
+}
+
+// toward is how much a step in time counts: one in the direction that a question asks for ("what happened
+// right after the alarm went off") five times one of no direction, up to certainty.
+func (w *walker) toward(way int) float32 {
+	rel := w.q.Time.Relation
+	if w.q.Time.Anchor != "" && (rel == "after" && way > 0 || rel == "before" && way < 0) {
+		return float32(0.9) / w.weight[graph.Temporal]
+	}
+	return 1
 }
 
 // rareEntities is how many of a memory's entities are followed, rarest first: the common ones (a speaker's
@@ -214,3 +230,6 @@ func CausalEdges(s *index.Shard, o uint32, f func(v uint32, e index.Edge, effect
 		reply(n, o, n)
 	}
 }
+
+// sqrt rounds to 1/1024, so that it is the same on every processor.
+func sqrt(x float32) float32 { return float32(math.Round(math.Sqrt(float64(x))*1024) / 1024) }
