@@ -28,13 +28,20 @@ type rule struct {
 	trim   func(text string, from, to int) (int, int)
 	accept func(secret string) bool
 
+	// near is for a rule whose keywords are everyday words: one of these has to follow within nearBytes.
+	near string
+
 	once     sync.Once
 	compiled *regexp.Regexp
+	longest  int // of a match, in bytes; -1: unbounded
 }
 
 // expr compiles the rule's expression; a test compiles all.
 func (r *rule) expr() *regexp.Regexp {
-	r.once.Do(func() { r.compiled = regexp.MustCompile(r.regex) })
+	r.once.Do(func() {
+		r.compiled = regexp.MustCompile(r.regex)
+		r.longest = longest(r.regex)
+	})
 	return r.compiled
 }
 
@@ -90,14 +97,15 @@ func (f fileAllow) allowance() *allowance {
 type loaded struct {
 	rules  []*rule
 	global []*allowance
+	words  *keywords
 }
 
-var load = sync.OnceValue(func() loaded {
+var load = sync.OnceValue(func() *loaded {
 	var f fileRules
 	if err := toml.Unmarshal(gitleaksRules, &f); err != nil {
 		panic(fmt.Sprintf("rules/gitleaks.toml: %v: a bug in this program", err))
 	}
-	l := loaded{global: []*allowance{f.Allowlist.allowance()}}
+	l := &loaded{global: []*allowance{f.Allowlist.allowance()}}
 	for _, fr := range f.Rules {
 		if fr.Regex == "" {
 			continue
@@ -109,9 +117,13 @@ var load = sync.OnceValue(func() loaded {
 		for _, a := range fr.Allowlists {
 			r.allow = append(r.allow, a.allowance())
 		}
+		if fr.ID == "generic-api-key" {
+			r.near = "=>:|," // its expression asks for one of them after at most 23 characters
+		}
 		l.rules = append(l.rules, r)
 	}
 	l.rules = append(l.rules, ownRules()...)
+	l.words = newKeywords(l.rules)
 	return l
 })
 

@@ -30,10 +30,17 @@ func Find(text string) []Finding {
 	if len(lower) != len(text) {
 		lower = asciiLower(text)
 	}
+	l := load()
+	hits := l.words.find(lower)
 	var found []Finding
-	for _, r := range ruleSet() {
-		if r.wanted(lower) {
-			found = r.find(text, found)
+	for i, r := range l.rules {
+		switch {
+		case len(r.keywords) == 0:
+			found = r.find(text, 0, len(text), found)
+		case len(hits[i]) > 0:
+			for _, w := range r.windows(text, hits[i]) {
+				found = r.find(text, w.from, w.to, found)
+			}
 		}
 	}
 	return settle(found)
@@ -100,13 +107,14 @@ func settle(found []Finding) []Finding {
 	return kept
 }
 
-// wanted says whether the text, in lower case, has a keyword of the rule.
-func (r *rule) wanted(lower string) bool {
-	return len(r.keywords) == 0 || slices.ContainsFunc(r.keywords, func(k string) bool { return strings.Contains(lower, k) })
-}
-
-func (r *rule) find(text string, found []Finding) []Finding {
-	for _, m := range r.expr().FindAllStringSubmatchIndex(text, -1) {
+// find looks for the rule in text[lo:hi].
+func (r *rule) find(text string, lo, hi int, found []Finding) []Finding {
+	for _, m := range r.expr().FindAllStringSubmatchIndex(text[lo:hi], -1) {
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += lo
+			}
+		}
 		from, to := m[0], m[1]
 		if g := r.secretGroup; g > 0 && 2*g < len(m) && m[2*g] >= 0 {
 			from, to = m[2*g], m[2*g+1]

@@ -43,6 +43,11 @@ func TestRulesCompile(t *testing.T) {
 			t.Errorf("%s: no description, or there twice", r.id)
 		}
 		ids[r.id] = true
+		for _, k := range r.keywords {
+			if len(k) < 2 || k != asciiLower(k) && k != strings.ToLower(k) {
+				t.Errorf("%s: keyword %q", r.id, k)
+			}
+		}
 		if r.secretGroup > r.expr().NumSubexp() {
 			t.Errorf("%s: no group %d", r.id, r.secretGroup)
 		}
@@ -162,6 +167,36 @@ func TestConversations(t *testing.T) {
 	}
 	walk(tree)
 	t.Logf("%d texts, %d kB, %v a text", texts, bytes>>10, time.Since(began)/time.Duration(max(texts, 1)))
+}
+
+// TestWindows: looking around keywords finds what looking everywhere does.
+func TestWindows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	parts := []string{"ghp_" + made(2, alnum, 36), "AKIA" + made(3, upper, 16), "api_key = \"" + made(8, hexa, 32) + "\"", "sk_live_" + made(7, alnum, 24),
+		"the password is k7#" + made(9, alnum, 9), "пароль: ы7#" + made(9, alnum, 9), "postgres://admin:s3" + made(12, alnum, 8) + "@db/app",
+		"authorization: bearer " + made(1, alnum, 40), "my card's pin is 9034", "key", "token:", "access", "password", "\n", "é", "日本", "."}
+	for range 300 {
+		var b strings.Builder
+		for range 1 + rng.IntN(40) {
+			if rng.IntN(3) == 0 {
+				b.WriteString(parts[rng.IntN(len(parts))])
+			} else {
+				b.WriteString(strings.Repeat("word ", rng.IntN(60)))
+			}
+			b.WriteString(" ")
+		}
+		text := b.String()
+		lower := asciiLower(text)
+		var all []Finding
+		for _, r := range ruleSet() {
+			if len(r.keywords) == 0 || slices.ContainsFunc(r.keywords, func(k string) bool { return strings.Contains(lower, k) }) {
+				all = r.find(text, 0, len(text), all)
+			}
+		}
+		if want, got := settle(all), Find(text); !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v in %q", got, want, text)
+		}
+	}
 }
 
 func TestMaskBounds(t *testing.T) {
