@@ -133,3 +133,101 @@ func TestRealPoison(t *testing.T) {
 		t.Errorf("a giant word has %d vectors", n)
 	}
 }
+
+// Our prompts and schemas through the real server: it accepts every schema, a model of set answers is
+// understood, and one that fills the schema with nonsense leaves nothing behind.
+func TestRealChatModel(t *testing.T) {
+	r := ollamatest.Real(t)
+	server, err := ollama.New(ollama.Config{Host: r.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	story := canned(t).Story
+	work := func(t *testing.T, model string, turns []consolidatetest.Turn) (*consolidatetest.MemStore, *consolidate.Worker) {
+		t.Helper()
+		chat, err := consolidate.NewChatModel(server, model, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &consolidatetest.MemStore{}
+		tell(s, turns, consolidate.Rules, consolidate.Model)
+		w := consolidate.NewWorker(s, embed.None(), chat, consolidate.Options{})
+		if err := w.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Count(); n != len(turns) {
+			t.Errorf("%d of %d memories are left", n, len(turns))
+		}
+		return s, w
+	}
+	t.Run("set answer", func(t *testing.T) {
+		// One answer to every prompt; what a prompt does not ask for is not read.
+		r.Chat(t, "tiny-reader", tinymodel.Chat{Reply: `{"entities":[{"memory":"m1","name":"Mira Sorensen","type":"person","aliases":["Sparrow"]}],"facts":[{"memory":"m1","subject":"Mira Sorensen","predicate":"lives in","object":"Bergen","quote":"lives in Bergen"}],"relations":[],"dates":[],"summaries":[]}`})
+		s, _ := work(t, "tiny-reader", story[:1])
+		if got := found(t, s, story, kinds[:6]...); got != "entity Mira Sorensen [Sparrow]\nfact Mira Sorensen lives in Bergen" {
+			t.Errorf("found:\n%s", got)
+		}
+	})
+	t.Run("nonsense under the schema", func(t *testing.T) {
+		r.Chat(t, "tiny-tidy", tinymodel.Chat{})
+		s, w := work(t, "tiny-tidy", story[:4])
+		if got := found(t, s, story, kinds[:6]...); got != "" {
+			t.Errorf("found:\n%s", got)
+		}
+		for _, j := range append(s.Owed(consolidate.Model), s.Owed(consolidate.Episode)...) {
+			// Cut off is what a model may be; a schema that the server does not take is our fault.
+			if strings.Contains(j.Reason, "500") || strings.Contains(j.Reason, "schema") || strings.Contains(j.Reason, "grammar") {
+				t.Errorf("%+v", j)
+			}
+		}
+		t.Logf("%d dropped, last error %q", w.Status().Dropped, w.Status().LastError)
+	})
+	t.Run("endless", func(t *testing.T) {
+		r.Chat(t, "tiny-loop", tinymodel.Chat{Style: tinymodel.Loop})
+		s, w := work(t, "tiny-loop", story[:2])
+		if got := found(t, s, story, kinds[:6]...); got != "" {
+			t.Errorf("found:\n%s", got)
+		}
+		if n := len(s.Owed(consolidate.Model)); n != 2 || w.Status().LastError == "" {
+			t.Errorf("%d owed, last error %q", n, w.Status().LastError)
+		}
+	})
+	t.Run("does not obey the schema", func(t *testing.T) {
+		r.Chat(t, "tiny-prose", tinymodel.Chat{Arch: "qwen3", Reply: "I would rather not say."}, tinymodel.Settings{Template: tinymodel.ThinkingTemplate, Parser: "qwen3-thinking"})
+		s, _ := work(t, "tiny-prose", story[:2])
+		if got := found(t, s, story, kinds[:6]...); got != "" {
+			t.Errorf("found:\n%s", got)
+		}
+		if owed := s.Owed(consolidate.Model); len(owed) != 2 || owed[0].Tries != 1 {
+			t.Errorf("owed: %+v", owed)
+		}
+	})
+}
+
+// The same with any real model: MAGMA_TEST_MODEL=llama3.2 go test -v -run Yours ./memory/consolidate
+func TestRealModelOfYours(t *testing.T) {
+	url, _, model := ollamatest.Models(t)
+	if model == "" {
+		t.Skip("no chat model is named")
+	}
+	server, err := ollama.New(ollama.Config{Host: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat, err := consolidate.NewChatModel(server, model, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	story := canned(t).Story
+	s := &consolidatetest.MemStore{}
+	tell(s, story, consolidate.Rules, consolidate.Model)
+	w := consolidate.NewWorker(s, embed.None(), chat, consolidate.Options{MaxCalls: -1})
+	if err := w.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := found(t, s, story, kinds...)
+	t.Logf("%s found, with %d claims dropped:\n%s", model, w.Status().Dropped, got)
+	if strings.Contains(got, "cause S1:3 -> S1:4") {
+		t.Error("it rained because of a sneeze")
+	}
+}

@@ -158,3 +158,69 @@ func TestSplitTable(t *testing.T) {
 }
 
 var start0 = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// TestTopicsTable prints how well topics bring together what belongs together: of the pairs of turns of
+// different sessions that a question needs both, the share under one topic, over the share of all pairs of
+// episodes that are under one topic (which is what chance would give). Run with -v.
+func TestTopicsTable(t *testing.T) {
+	all := talks(t)
+	for _, least := range []float64{0.1, 0.15, 0.2, 0.25, 0.3, 0.4} {
+		pairs, kept, topics, episodes := 0, 0, 0, 0
+		chance, largest := 0.0, 0.0
+		for _, k := range all {
+			l := newLandscape(nil)
+			topicOf := map[string]RowID{}
+			sessionOf := map[string]int{}
+			var rows []Derived
+			for si, s := range k.sessions {
+				events := make([]Event, len(s))
+				for i, x := range s {
+					events[i] = Event{At: start0.Add(time.Duration(i) * time.Second), Words: Words(x.text)}
+				}
+				cuts := append(Split(events, SplitOptions{}), Boundary{Index: len(s)})
+				from := 0
+				for _, c := range cuts {
+					var texts []string
+					for _, x := range s[from:c.Index] {
+						texts = append(texts, x.text)
+					}
+					at := start0.Add(time.Duration(len(rows)) * time.Hour)
+					e := Derived{ID: rowID(EpisodeRow, fmt.Sprint(si, from)), Kind: EpisodeRow, Closed: true, Start: &at, End: &at, Keywords: Keywords(texts, episodeWords)}
+					e.Topic, _ = l.topicFrom(least, e.ID, e.Keywords)
+					l.put(e)
+					rows = append(rows, e)
+					for _, x := range s[from:c.Index] {
+						topicOf[x.id], sessionOf[x.id] = e.Topic, si
+					}
+					from = c.Index
+				}
+			}
+			found := Topics(rows)
+			topics += len(found)
+			episodes += len(rows)
+			same, most := 0, 0
+			for _, f := range found {
+				same += len(f.Episodes) * (len(f.Episodes) - 1)
+				most = max(most, len(f.Episodes))
+			}
+			chance += float64(same) / float64(len(rows)*(len(rows)-1)) / float64(len(all))
+			largest += float64(most) / float64(len(rows)) / float64(len(all))
+			for _, g := range k.gold {
+				for i := range g {
+					for j := range i {
+						a, oka := topicOf[g[i]]
+						b, okb := topicOf[g[j]]
+						if oka && okb && sessionOf[g[i]] != sessionOf[g[j]] {
+							pairs++
+							if a == b {
+								kept++
+							}
+						}
+					}
+				}
+			}
+		}
+		t.Logf("join at %.2f: %d topics of %d episodes, the largest holds %.2f; together %.3f, by chance %.3f",
+			least, topics, episodes, largest, float64(kept)/float64(pairs), chance)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/magma-mcp/magma-mcp/memory/embed/ollama"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/text"
 )
 
 // The model passes. A step takes a few owed memories of one session, shows them with their neighbourhood to
@@ -251,8 +252,8 @@ func (w *Worker) readTargets(ctx context.Context, model, project string, targets
 	if err := r.read(answer); err != nil {
 		return nil, 0, err
 	}
-	if len(r.shown) == 1 && wordCount(targets[0].Text) < 2*leastCause {
-		return r.rows, r.dropped, nil // nothing to link
+	if len(r.shown) == 1 && len(text.Sentences(targets[0].Text)) < 2 {
+		return r.rows, r.dropped, nil // nothing to link with; a cause inside one sentence is a rule's to read
 	}
 	if answer, err = w.ask(ctx, linkPrompt(r.shown)); err != nil {
 		return nil, 0, err
