@@ -14,6 +14,9 @@ import (
 // badCursor is the message for a cursor that was never given out.
 const badCursor = "unknown cursor: every list goes out whole, so send none"
 
+// noTemplate is how mcp-go begins to say that a resource's URI is none of this server's.
+const noTemplate = "handler not found for resource URI '"
+
 // Mend gives an error the code that its protocol version has for it: mcp-go reports each fault of a
 // reader, a prompt or a hook under one code. modern is set for protocol version 2026-07-28 and later.
 func Mend(e mcp.JSONRPCErrorDetails, modern bool) mcp.JSONRPCErrorDetails {
@@ -24,6 +27,10 @@ func Mend(e mcp.JSONRPCErrorDetails, modern bool) mcp.JSONRPCErrorDetails {
 			e.Code = mcp.INVALID_PARAMS
 		}
 		uri, _, _ := strings.Cut(strings.TrimPrefix(e.Message, resources.NotFound), ";")
+		e.Data = map[string]any{"uri": uri}
+	case strings.HasPrefix(e.Message, noTemplate) && e.Data == nil:
+		// mcp-go's own, for a URI that fits no template: the code is right, the URI is missing.
+		uri, _, _ := strings.Cut(strings.TrimPrefix(e.Message, noTemplate), "': ")
 		e.Data = map[string]any{"uri": uri}
 	case e.Code == mcp.INTERNAL_ERROR && strings.HasPrefix(e.Message, prompts.BadArgument),
 		e.Code == mcp.INVALID_REQUEST && e.Message == badCursor:
@@ -48,7 +55,7 @@ func MendJSON(message []byte, modern bool) []byte {
 		return message
 	}
 	mended := Mend(*m.Error, modern)
-	if mended.Code == m.Error.Code {
+	if mended.Code == m.Error.Code && (mended.Data == nil || m.Error.Data != nil) {
 		return message
 	}
 	out, err := json.Marshal(map[string]any{"jsonrpc": m.JSONRPC, "id": m.ID, "error": mended})
