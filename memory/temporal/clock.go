@@ -43,20 +43,12 @@ func figures(s string) (h, m, n int, ok bool) {
 	return r.Time.Hour(), r.Time.Minute(), len(r.Text), true
 }
 
-// tokenAt is the index after the last token that ends at or before byte end, counting from i.
-func (p *parser) tokenAt(i, end int) int {
-	for i < len(p.toks) && p.toks[i].to <= end {
-		i++
-	}
-	return i
-}
-
 // halfDay reads am or pm: "pm", "p.m.", "p m", "in the AM"; alone "p" only glued to figures.
 func (p *parser) halfDay(i int) (half int8, next int) {
 	switch {
 	case p.has(i, cAmPm):
 		half, next = int8(p.toks[i].w.n), i+1
-		if p.isMark(next, '.') && p.glued(next) && (p.toks[i].to-p.toks[i].from == 3 || next+1 >= len(p.toks) || p.toks[i].to-p.toks[i].from == 2 && false) {
+		if p.isMark(next, '.') && p.glued(next) && (p.toks[i].to-p.toks[i].from == 3 || next+1 >= len(p.toks)) {
 			next++
 		}
 		return half, next

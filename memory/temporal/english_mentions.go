@@ -18,6 +18,9 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 		}
 	case p.isAny(i, "until", "untill", "till", "through", "thru"), p.is(i, "up") && p.is(i+1, "to"):
 		if pt, e := p.led1(i + 1); e != 0 {
+			if p.tensed == 0 {
+				p.dir = +1
+			}
 			if iv, ok := p.at(pt, p.ref, p.dir); ok {
 				end := iv.End
 				if iv.Grain < PartOfDay {
@@ -168,9 +171,12 @@ func (p *parser) accept(pt point, i, e int) bool {
 	n := &pt.date
 	switch {
 	case pt.hasClk:
+		if p.isAny(i, "noon", "midnight", "midday") && p.isAny(i-1, "a", "the", "our") && p.counted(e) { // a midnight snack
+			return false
+		}
 		return true
-	case n.kind == noDate: // a part of the day alone
-		return p.bare
+	case n.kind == noDate: // a part of the day alone, and no greeting
+		return p.bare && !p.is(i-1, "good")
 	case n.latent:
 		if n.kind == fields && n.m > 0 && n.d == 0 && !p.bare {
 			if p.is(i, "may") || p.is(i, "march") || p.is(i, "mar") {
@@ -182,7 +188,7 @@ func (p *parser) accept(pt point, i, e int) bool {
 			return false
 		}
 		if n.kind == fields && n.wd > 0 && !p.bare {
-			return p.toks[i].upper && (p.led(i) || i == 0) && !p.toks[i].caps
+			return p.toks[i].upper && p.led(i) && !p.toks[i].caps
 		}
 		return p.led(i)
 	}
@@ -201,9 +207,6 @@ func (p *parser) ambiguousSmall(i int) bool {
 // led1 reads a point that a preposition leads, so that its latent forms count: "since May", "until 6".
 func (p *parser) led1(i int) (point, int) {
 	i = p.skip(i, "about", "around", "at", "on", "in")
-	if p.is(i, "the") && p.isAny(i+1, "last") && false {
-		return point{}, 0
-	}
 	pt, e := p.point(i)
 	if e != 0 && !p.accept(pt, i, e) {
 		return point{}, 0
@@ -247,6 +250,9 @@ func (p *parser) by(i int) (Mention, int) {
 			return Mention{}, 0
 		}
 		var ok bool
+		if p.tensed == 0 { // what is to be done by then
+			p.dir = +1
+		}
 		if pt.date.latent && p.dir < 0 && !p.bare { // inspired by autumn
 			return Mention{}, 0
 		}

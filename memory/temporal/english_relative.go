@@ -138,9 +138,8 @@ func (p *parser) turn(i int) (k, next int) {
 // modified reads "last week", "this summer", "next Friday", "last May", "the last two weeks", "this past weekend".
 func (p *parser) modified(i int) (node, int) {
 	k, j := p.turn(i)
-	article := p.isAny(i, "the", "our", "my", "your") || p.is(i-1, "the")
 	if j == 0 {
-		// "the weekend", "the week of D" and "over the weekend": the nearest by tense
+		// "the weekend" and "over the weekend": the nearest by tense
 		if (p.is(i, "the") || p.bare) && p.has(p.skip(i, "the"), cUnit) {
 			return p.theUnit(p.skip(i, "the"))
 		}
@@ -149,102 +148,34 @@ func (p *parser) modified(i int) (node, int) {
 		}
 		return node{}, 0
 	}
-	if p.is(i, "this") && (p.is(j, "time") || p.is(j, "day")) || p.is(i, "the") && p.word(j-1, "same") {
+	if p.is(i, "this") && p.isAny(j, "time", "day") || p.is(i, "the") && p.word(j-1, "same") {
 		if n, e := p.sameTime(j); e != 0 {
 			return n, e
 		}
 	}
 	soft := p.isAny(j-1, "coming", "upcoming", "following") || p.is(j-1, "past") && p.is(j-2, "this")
-	if p.is(j, "around") {
-		j++
-	}
-	// "last two weeks"
-	if q, e := p.amount(j); e != 0 && k != 0 && !p.isAny(j, "a", "an", "half", "the") {
-		if g, mult, f := p.units(e); f != 0 {
-			n, whole := q.whole()
-			if whole && n > 0 && n < 10000 && !(n == 1 && p.isNumber(j) && false) {
-				return p.run(k, n*mult, g, q, p.rolling(i)), f
-			}
-		}
-		if p.has(e, cWeekday) || p.has(e, cSeason) {
-			return node{}, 0
+	j = p.skip(j, "around")
+	if k != 0 {
+		if n, e, tried := p.turnedRun(i, j, k); tried {
+			return n, e
 		}
 	}
 	switch {
-	case p.has(j, cSeason) && !p.is(j, "fall") || p.is(j, "fall") && !p.has(j+1, cPrep):
+	case p.has(j, cSeason) && !(p.is(j, "fall") && p.has(j+1, cPrep)):
 		return p.season(p.toks[j].w.n, k), j + 1
 	case p.has(j, cUnit) && !p.isAny(j, "h", "q", "mo", "mos", "second", "seconds"):
-		w := p.toks[j].w
-		g := w.unit
-		plural := len(w.s) > 2 && w.s[len(w.s)-1] == 's' && w.s != "wks"
-		if plural && !(p.bare && g == Season) {
-			if (article || p.rolling(i)) && k != 0 && (g == Week || g == Month || g == Year) { // in the coming weeks
-				return p.run(k, 3, g, quantity{n: 3, vague: true, few: true}, p.rolling(i)), j + 1
-			}
-			return node{}, 0
-		}
-		if g == Season && !p.bare { // of a team, of a series
-			return node{}, 0
-		}
-		if g == Day || g < Day {
-			if k < 0 && g == Day && article && p.is(j+1, "of") {
-				return node{}, 0 // the last day of: an ordinal
-			}
-			if g == Day && k > 0 && (article || !p.bare) { // the next day: after an event that is not named
-				return node{}, 0
-			}
-			if g < Day && !p.bare {
-				if g != Hour {
-					return node{}, 0
-				}
-			}
-			if g == Day && k < 0 && !p.is(i, "past") {
-				return node{}, 0
-			}
-			if g == Day && k == 0 {
-				return node{}, 0
-			}
-		}
-		if k < 0 && p.rolling(i) && g > Day {
-			return p.run(k, 1, g, quantity{n: 1}, p.rolling(i)), j + 1
-		}
-		if k > 0 && article && p.is(j-1, "following") && !p.bare {
-			return node{}, 0 // "the following week": after an event that is not named here
-		}
-		iv := p.turned(g, k)
-		return fixedNode(iv), j + 1
+		return p.turnedUnit(i, j, k)
 	case p.has(j, cWeekday) && !p.plural(j):
-		wd := isoWeekday(p.toks[j].w.n)
 		e := j + 1
 		if p.isMark(e, '.') && p.glued(e) && p.toks[j].to-p.toks[j].from <= 5 && e+1 < len(p.toks) {
 			e++
 		}
-		n := fixedNode(p.turnedWeekday(wd, k, soft))
 		if d, f, ord := p.dayOfMonth(p.skip(e, "the")); f != 0 && ord && p.rightClear(f) && !p.counted(f) { // this Friday the 13th
 			return node{kind: fields, d: d, wd: p.toks[j].w.n}, f
 		}
-		return n, e
+		return fixedNode(p.turnedWeekday(isoWeekday(p.toks[j].w.n), k, soft)), e
 	case p.has(j, cMonth):
-		if (p.is(j, "may") || p.is(j, "march") || p.is(j, "mar")) && !p.toks[j].upper && !p.bare { // this may fail
-			return node{}, 0
-		}
-		m, e := p.month(j)
-		if d, f, ord := p.dayOfMonth(e); f != 0 && valid(2000, m, d) && (ord || p.rightClear(f)) && !p.has(f, cUnit|cAmPm) { // last May 8th
-			if iv, ok := p.turnedYearly(k, func(y int) (Interval, bool) {
-				if !valid(y, m, d) {
-					return Interval{}, false
-				}
-				return unit(date(y, time.Month(m), d, p.ref.Location()), Day), true
-			}); ok {
-				return fixedNode(iv), f
-			}
-		}
-		iv, _ := p.turnedYearly(k, func(y int) (Interval, bool) {
-			return unit(date(y, time.Month(m), 1, p.ref.Location()), Month), true
-		})
-		return fixedNode(iv), e
-	case p.isAny(j, "mid") && p.has(j+1, cUnit):
-		return node{}, 0
+		return p.turnedMonth(j, k)
 	}
 	if f, e := p.feastAt(j); e != 0 {
 		if iv, ok := p.turnedYearly(k, func(y int) (Interval, bool) { return f.on(y, p.ref.Location()) }); ok {
@@ -252,6 +183,74 @@ func (p *parser) modified(i int) (node, int) {
 		}
 	}
 	return node{}, 0
+}
+
+// article reports whether the turn that was read at i has one: "the next week".
+func (p *parser) article(i int) bool {
+	return p.isAny(i, "the", "our", "my", "your") || p.is(i-1, "the")
+}
+
+// turnedRun reads "[last] two weeks", "[next] few days"; tried is set where a number stands there at all.
+func (p *parser) turnedRun(i, j, k int) (n node, next int, tried bool) {
+	if p.isAny(j, "a", "an", "half", "the") {
+		return n, 0, false
+	}
+	q, e := p.amount(j)
+	if e == 0 {
+		return n, 0, false
+	}
+	g, mult, f := p.units(e)
+	if f == 0 {
+		return n, 0, p.has(e, cWeekday|cSeason)
+	}
+	if k < 0 && p.is(j-1, "last") && !p.article(i) && !p.bare && i > 0 && !p.has(i-1, cPrep) && p.toks[i-1].kind == aWord {
+		return n, 0, true // they last two days
+	}
+	if c, whole := q.whole(); whole && c > 0 && c < 10000 {
+		return p.run(k, c*mult, g, q, p.rolling(i)), f, true
+	}
+	return n, 0, false
+}
+
+// turnedUnit reads "[last] week", "[the coming] weeks".
+func (p *parser) turnedUnit(i, j, k int) (node, int) {
+	w, article := p.toks[j].w, p.article(i)
+	g := w.unit
+	plural := len(w.s) > 2 && w.s[len(w.s)-1] == 's' && w.s != "wks"
+	switch {
+	case plural && p.bare && g == Season:
+	case plural && k != 0 && (article || p.rolling(i)) && (g == Week || g == Month || g == Year): // in the coming weeks
+		return p.run(k, 3, g, quantity{n: 3, vague: true, few: true}, p.rolling(i)), j + 1
+	case plural,
+		g == Season && !p.bare, // of a team, of a series
+		g == Second, g == Minute && !p.bare,
+		g == Day && (k == 0 || k < 0 && !p.is(i, "past")),
+		g == Day && k > 0 && (article || !p.bare),                        // the next day: after an event that is not named
+		g > Day && k > 0 && article && p.is(j-1, "following") && !p.bare: // the following week: the same
+		return node{}, 0
+	}
+	if k < 0 && p.rolling(i) && g > Day {
+		return p.run(k, 1, g, quantity{n: 1}, true), j + 1
+	}
+	return fixedNode(p.turned(g, k)), j + 1
+}
+
+// turnedMonth reads "[last] May", "[next] December 25th".
+func (p *parser) turnedMonth(j, k int) (node, int) {
+	if p.isAny(j, "may", "march", "mar") && !p.toks[j].upper && !p.bare { // this may fail
+		return node{}, 0
+	}
+	m, e := p.month(j)
+	loc := p.ref.Location()
+	if d, f, ord := p.dayOfMonth(e); f != 0 && valid(2000, m, d) && (ord || p.rightClear(f)) && !p.has(f, cUnit|cAmPm) {
+		if iv, ok := p.turnedYearly(k, func(y int) (Interval, bool) {
+			return unit(date(y, time.Month(m), d, loc), Day), valid(y, m, d)
+		}); ok {
+			return fixedNode(iv), f
+		}
+	}
+	iv, _ := p.turnedYearly(k, func(y int) (Interval, bool) { return unit(date(y, time.Month(m), 1, loc), Month), true })
+	return fixedNode(iv), e
 }
 
 // sameTime reads "[this time] last year", "[this day] last week".
@@ -280,18 +279,13 @@ func (p *parser) rolling(i int) bool {
 
 // theUnit reads a unit after "the", or bare: "the weekend", "the week of 5 June", "the year 2012".
 func (p *parser) theUnit(j int) (node, int) {
-	w := p.toks[j].w
-	switch {
-	case w.unit == Weekend && w.s != "weekends":
-		if p.has(j+1, cPrep) && p.isAny(j+1, "before", "after", "of") {
-			return node{}, 0
-		}
+	switch w := p.toks[j].w; {
+	case w.unit == Weekend && w.s != "weekends" && !p.isAny(j+1, "before", "after", "of"):
 		return fixedNode(p.weekend(0)), j + 1
 	case w.s == "year":
 		if y, e := p.year(j + 1); e != 0 {
 			return node{kind: fields, y: y, hasYear: true, abs: true}, e
 		}
-	case w.s == "week" || w.s == "weekend":
 	}
 	return node{}, 0
 }

@@ -194,6 +194,10 @@ func init() {
 	vocabulary["tomorrow"].cls &^= cFuture
 	put(cBe|cPresent, 0, 0, "am is are isn't aren't be i'm it's he's she's that's there's what's we're they're you're")
 	put(cHave, 0, 0, "have has i've we've they've you've haven't hasn't")
+	// contractions cut off by a tokenizer: I 'll, gon na
+	put(cFuture, 0, 0, "ll gon")
+	put(cHave, 0, 0, "ve")
+	put(cBe|cPresent, 0, 0, "re")
 	put(cPresent, 0, 0, "do does don't doesn't start starts begin begins open opens leave leaves arrive arrives")
 	put(cGerund, 0, 0, "going")
 }

@@ -180,7 +180,7 @@ func Describe(m Mention, ref time.Time) string {
 }
 
 func about(m Mention, s string) string {
-	if m.Approx && !m.OpenStart && !m.OpenEnd {
+	if m.Approx && !m.OpenStart && !m.OpenEnd && !m.IsZero() {
 		return "around " + s
 	}
 	return s

@@ -3,6 +3,7 @@ package temporal
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -253,5 +254,49 @@ func TestGrains(t *testing.T) {
 	}
 	if Grain(99).String() != "grain(99)" {
 		t.Error(Grain(99).String())
+	}
+}
+
+// A Resolver is safe for concurrent use; the race detector has the last word.
+func TestConcurrent(t *testing.T) {
+	r := New(Options{})
+	ref := time.Date(2023, 6, 9, 19, 55, 0, 0, time.UTC)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, c := range speedTexts {
+				if got := len(r.Find(c.text, ref)); (got > 0) != c.timed {
+					t.Errorf("%s: %d times", c.name, got)
+				}
+				New(Options{Holidays: "gb"}).Question(c.text, ref)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestIntervalSets(t *testing.T) {
+	d := func(n int) time.Time { return time.Date(2023, 6, n, 0, 0, 0, 0, time.UTC) }
+	week := Interval{Start: d(5), End: d(12), Grain: Week}
+	for _, c := range []struct {
+		j                Interval
+		overlaps, covers bool
+	}{
+		{Interval{Start: d(5), End: d(12)}, true, true},
+		{Interval{Start: d(6), End: d(7)}, true, true},
+		{Interval{Start: d(1), End: d(5)}, false, false},
+		{Interval{Start: d(12), End: d(13)}, false, false},
+		{Interval{Start: d(11), End: d(13)}, true, false},
+		{Interval{OpenStart: true, End: d(6)}, true, false},
+		{Interval{OpenStart: true, End: d(5)}, false, false},
+		{Interval{Start: d(11), OpenEnd: true}, true, false},
+		{Interval{Start: d(12), OpenEnd: true}, false, false},
+	} {
+		if week.Overlaps(c.j) != c.overlaps || c.j.Overlaps(week) != c.overlaps || week.Covers(c.j) != c.covers {
+			t.Errorf("%v: overlaps %v, covers %v", c.j, week.Overlaps(c.j), week.Covers(c.j))
+		}
+	}
+	if !week.Contains(d(5)) || week.Contains(d(12)) || !(Interval{Start: d(1), OpenEnd: true}).Contains(d(30)) {
+		t.Error("Contains is not half-open")
 	}
 }
