@@ -35,6 +35,7 @@ func (a *app) bankOptions() (memory.Options, error) {
 		MaxContent:      c.Store.MaxContentKB << 10,
 		QuestionTimeout: time.Duration(c.Query.EmbedDeadline),
 		ResidentDocs:    c.Store.ResidentMemories,
+		Inspect:         inspector(c.Secrets.Policy),
 		Logger:          a.log,
 	}
 	week := map[string]time.Weekday{"monday": time.Monday, "sunday": time.Sunday, "saturday": time.Saturday}[c.Time.WeekStart]
