@@ -171,13 +171,16 @@ func TestAnyOrder(t *testing.T) {
 
 // Repetition must not make the work explode.
 func TestLongTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("timing")
+	}
 	r := New(Options{})
 	ref := time.Date(2023, 6, 9, 19, 55, 0, 0, time.UTC)
 	for _, s := range []string{"the week before ", "last ", "the ", "1-", "2 ", "from 3 to ", "the first day of ", "half ", "at ", "on Monday ", "before ", "二", "上", "前天", "三年", "从", "一到", "a couple of ", "may ", "15:30 ", "I will go. ", "for 2 "} {
 		text := strings.Repeat(s, 100_000/len(s))
 		start := time.Now()
 		r.Find(text, ref)
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 20*time.Second { // 0.2 s on an idle machine
 			t.Errorf("100 kB of %q took %v", s, d)
 		} else if testing.Verbose() {
 			t.Logf("100 kB of %q: %v", s, d)
