@@ -26,10 +26,14 @@ import (
 // fill is what the pass remembers from step to step. Losing it costs one look through the queue.
 type fill struct {
 	aims  string // the fingerprints last aimed at
+	able  string // those of them that can be filled now
 	after Job    // where the look through the queue stands
 	stuck bool   // jobs were passed over in this look: an embedder is not to be had
-	full  bool   // nothing was owed when last asked
-	batch int    // texts in a request, less after a server that did not manage
+	// passed are memories that have all the vectors that can be made now. A server can be away for weeks:
+	// not every memory that comes meanwhile may lead to reading all that wait.
+	passed map[graph.ID]bool
+	full   bool // nothing was owed when last asked
+	batch  int  // texts in a request, less after a server that did not manage
 }
 
 // target is a space that is an aim and who can fill it, nil where nobody can now.
@@ -58,6 +62,11 @@ func (w *Worker) embedStep(ctx context.Context) (bool, error) {
 	w.fill.full = false
 	jobs = sameProject(jobs)
 	w.fill.after = jobs[len(jobs)-1]
+	jobs = slices.DeleteFunc(jobs, func(j Job) bool { return w.fill.passed[j.Memory] })
+	if len(jobs) == 0 {
+		w.fill.stuck = true
+		return true, nil
+	}
 	memories, err := w.store.Memories(jobs[0].Project, jobIDs(jobs))
 	if err != nil {
 		return false, fmt.Errorf("read memories to embed: %w", err)
@@ -96,6 +105,11 @@ func (w *Worker) embedStep(ctx context.Context) (bool, error) {
 			w.later(&o, j, failed[j.Memory])
 		case !open[j.Memory]:
 			o.Done = append(o.Done, j)
+		}
+	}
+	for id := range open {
+		if failed[id] == "" {
+			w.fill.passed[id] = true
 		}
 	}
 	w.fill.stuck = w.fill.stuck || len(open) > 0
@@ -183,17 +197,22 @@ func (w *Worker) aim() ([]target, string, error) {
 		return nil, reason, nil
 	}
 	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.space.Fingerprint(), b.space.Fingerprint()) })
-	fingerprints := ""
+	aims, able := "", ""
 	spaces := make([]embed.Space, len(targets))
 	for i, t := range targets {
 		spaces[i] = t.space
-		fingerprints += t.space.Fingerprint() + " "
+		aims += t.space.Fingerprint() + " "
+		if t.embedder != nil {
+			able += t.space.Fingerprint() + " "
+		}
 	}
-	if fingerprints != w.fill.aims {
+	if aims != w.fill.aims {
 		if err := w.store.Aim(spaces); err != nil {
 			return nil, "", fmt.Errorf("open a vector space: %w", err)
 		}
-		w.fill = fill{aims: fingerprints}
+	}
+	if aims != w.fill.aims || able != w.fill.able {
+		w.fill = fill{aims: aims, able: able, passed: map[graph.ID]bool{}}
 	}
 	return targets, reason, nil
 }

@@ -346,6 +346,52 @@ func TestStandby(t *testing.T) {
 	})
 }
 
+// An outage of weeks: what waits is not read again for every memory that comes.
+func TestWaitingIsCheap(t *testing.T) {
+	reads := 0
+	store := &countingStore{MemStore: &consolidatetest.MemStore{}, reads: &reads}
+	synctest.Test(t, func(t *testing.T) {
+		fake := ollamatest.NewFake(nomic)
+		wire := &ollamatest.Transport{Fake: fake}
+		wire.SetError(syscall.ECONNREFUSED)
+		p, err := embed.Open(embed.Config{Ollama: ollama.Config{Transport: wire}, Builtin: func() embed.Embedder { return builtin{} },
+			Stay: embed.Space{Provider: "ollama", Model: nomic.Name, Digest: nomic.Digest}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = p.Run(ctx) }()
+		time.Sleep(3 * time.Second)
+		if err := store.Aim([]embed.Space{{Provider: "ollama", Model: nomic.Name, Digest: nomic.Digest, Dimensions: 32}}); err != nil {
+			t.Fatal(err)
+		}
+		w := consolidate.NewWorker(store, p, nil, consolidate.Options{})
+		for i := range 300 {
+			store.Add(mem(i+1, fmt.Sprint("memory ", i)), consolidate.Embed)
+			if err := w.Drain(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(store.Owed(consolidate.Embed)); n != 300 {
+			t.Errorf("%d of 300 wait for Ollama", n)
+		}
+		if reads > 400 {
+			t.Errorf("%d memories read for 300", reads)
+		}
+	})
+}
+
+type countingStore struct {
+	*consolidatetest.MemStore
+	reads *int
+}
+
+func (s *countingStore) Memories(project string, ids []graph.ID) ([]consolidate.Memory, error) {
+	*s.reads += len(ids)
+	return s.MemStore.Memories(project, ids)
+}
+
 // One memory among many that the model cannot embed: the others get their vectors, it is tried again
 // and then parked with the reason.
 func TestPoison(t *testing.T) {

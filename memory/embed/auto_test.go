@@ -388,6 +388,13 @@ func TestReopen(t *testing.T) {
 		if e.Space() != old {
 			t.Errorf("%+v is not %+v", e.Space(), old)
 		}
+		now, _, _ := w.provider.Current()
+		gone := old
+		gone.Digest = "gone"
+		serving := embed.Serving(w.provider, []embed.Space{old, gone, now.Space()})
+		if len(serving) != 2 || serving[0].Space() != old || serving[1] != now {
+			t.Errorf("serving are %v", serving)
+		}
 	})
 }
 

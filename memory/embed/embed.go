@@ -125,6 +125,25 @@ type Standby interface {
 	Standby() Embedder // nil where there is none
 }
 
+// Serving are the embedders that can embed a question for the given spaces of a store now, in the spaces'
+// order: the ones to ask while a new space is being filled and an earlier one still serves. Lists found
+// with different embedders are fused by rank, never by score.
+func Serving(p Provider, spaces []Space) []Embedder {
+	current, _, _ := p.Current()
+	var out []Embedder
+	for _, s := range spaces {
+		want := s.Fingerprint()
+		if current != nil && current.Space().Fingerprint() == want {
+			out = append(out, current)
+		} else if r, ok := p.(Reopener); ok {
+			if e := r.Reopen(s); e != nil {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
 // ErrBlank says that a text without a single printing character was to be embedded. Models answer such
 // a text with a vector that means nothing.
 var ErrBlank = errors.New("embed: a blank text has no vector; leave it out")
