@@ -172,7 +172,7 @@ func (r *run) coverage(o uint32) float64 {
 	for i, qt := range r.q.Terms {
 		of, sim := i, float32(1)
 		if qt.Of >= 0 {
-			of, sim = qt.Of, float32(qt.Weight*0.7)
+			of, sim = qt.Of, float32(qt.Weight*r.t.Expand)
 		}
 		if r.q.Terms[of].Name || have[of] >= sim {
 			continue

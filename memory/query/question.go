@@ -12,10 +12,10 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory/text"
 )
 
-// Related is a word that means nearly the same, with how nearly (0..1).
+// Related is a word, by its stem, that means nearly the same as another, with how much it counts for it (0..1).
 type Related struct {
-	Word string
-	Sim  float32
+	Stem   string
+	Weight float32
 }
 
 // Analyst reads questions. It holds what does not depend on a project; it is not safe for concurrent use.
@@ -120,13 +120,11 @@ func (a *Analyst) related(out *Question, q string) {
 		if of < 0 || out.Terms[of].Name {
 			continue
 		}
-		for _, r := range a.expand(text.Fold(q[t.From:t.To])) {
-			s := a.words.Stem(r.Word)
-			if have[s] || text.IsStop(r.Word) {
-				continue
+		for _, r := range a.expand(t.Term) {
+			if have[r.Stem] || r.Weight <= 0 {
+				continue // it is asked for itself, or stands for a word before
 			}
-			have[s] = true
-			out.Terms = append(out.Terms, QueryTerm{Hash: index.HashTerm(s), Stem: s, Weight: r.Sim, Of: of})
+			out.Terms = append(out.Terms, QueryTerm{Hash: index.HashTerm(r.Stem), Stem: r.Stem, Weight: r.Weight, Of: of})
 		}
 	}
 }

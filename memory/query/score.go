@@ -12,16 +12,16 @@ import (
 
 // arrays is the scratch space of one run: one number per memory for each signal.
 type arrays struct {
-	words, window, base, final, acc []float32
-	touched                         []uint32
-	cand                            []uint32
-	scratch                         index.Scratch
+	words, window, base, final, acc, soft []float32
+	touched, group                        []uint32
+	cand                                  []uint32
+	scratch                               index.Scratch
 }
 
 var pool = sync.Pool{New: func() any { return new(arrays) }}
 
 func (a *arrays) reset(n int) {
-	for _, p := range []*[]float32{&a.words, &a.window, &a.base, &a.final, &a.acc} {
+	for _, p := range []*[]float32{&a.words, &a.window, &a.base, &a.final, &a.acc, &a.soft} {
 		if cap(*p) < n {
 			*p = make([]float32, n, n+n/4+64)
 			continue
@@ -59,7 +59,9 @@ func saturate(tf, k1, b, length, avg float32) float32 {
 	return float32(tf*(k1+1)) / (tf + float32(k1*(1-b+float32(b*ratio))))
 }
 
-// lexical scores every memory by its own words and by its neighbourhood's.
+// lexical scores every memory by its own words and by its neighbourhood's. A question word and the words
+// related to it are one group, which counts for its best: a text that says "kids" and "children" is not
+// twice about children.
 func (r *run) lexical() {
 	s := r.s
 	n := max(1, s.Live)
@@ -68,40 +70,105 @@ func (r *run) lexical() {
 	window := r.q.Graphs.Has(graph.Temporal) && r.t.Window > 0
 	r.idf = r.idf[:0]
 	for _, qt := range r.q.Terms {
-		p := s.Posting(qt.Hash)
-		weight := qt.Weight
-		if qt.Of >= 0 {
-			weight = float32(weight * r.t.Expand)
-		}
 		df := 0
-		if p != nil {
+		if p := s.Posting(qt.Hash); p != nil {
 			df = len(p.Docs)
 		}
-		idf := index.IDF(n, df)
-		r.idf = append(r.idf, idf)
-		if qt.Of < 0 && !qt.Name {
-			r.total += idf
-		}
-		if df == 0 || weight == 0 {
+		r.idf = append(r.idf, index.IDF(n, df))
+	}
+	for i, qt := range r.q.Terms {
+		if qt.Of >= 0 {
 			continue
 		}
-		w := float32(idf * weight)
-		for i, o := range p.Docs {
+		if !qt.Name {
+			r.total += r.idf[i]
+		}
+		own := r.gather(i)
+		if len(r.group) == 0 {
+			continue
+		}
+		for _, o := range r.group {
 			d := &s.Docs[o]
-			r.words[o] += float32(w * saturate(float32(p.Counts[i]), r.t.K1, r.t.B, float32(d.Len), avg))
+			r.words[o] += float32(r.idf[i] * saturate(r.soft[o], r.t.K1, r.t.B, float32(d.Len), avg))
 		}
 		if window {
-			r.spread(p, weight, n, wavg)
+			r.spread(own, n, wavg)
+		}
+		for _, o := range r.group {
+			r.soft[o] = 0
 		}
 	}
 }
 
-// spread counts a term over the neighbourhood of each memory (index.Kernel) and scores that as one text.
-func (r *run) spread(p *index.Posting, weight float32, n int, wavg float32) {
+// gather collects the memories that hold term i or a word related to it into group, and how often, into
+// soft. A related word of weight a counts as the c times for which saturate(c) = a * saturate(1), so that
+// once is worth a of the word itself. It returns how many hold the word itself: they come first.
+func (r *run) gather(i int) (own int) {
+	r.group = r.group[:0]
+	if p := r.s.Posting(r.q.Terms[i].Hash); p != nil {
+		for j, o := range p.Docs {
+			r.soft[o] = float32(p.Counts[j])
+			r.group = append(r.group, o)
+		}
+	}
+	own = len(r.group)
+	if r.t.Expand == 0 {
+		return own
+	}
+	top := r.idf[i]
+	if own == 0 {
+		top = index.IDF(max(1, r.s.Live), r.relatedDF(i))
+	}
+	for j, qt := range r.q.Terms {
+		if qt.Of != i {
+			continue
+		}
+		p := r.s.Posting(qt.Hash)
+		if p == nil || len(p.Docs) == 0 {
+			continue
+		}
+		a := float32(r.t.Expand * qt.Weight)
+		if r.idf[j] < r.idf[i] {
+			a = float32(a * (r.idf[j] / r.idf[i]))
+		}
+		c := float32(a*r.t.K1) / (r.t.K1 + 1 - a)
+		for k, o := range p.Docs {
+			v := float32(c * float32(p.Counts[k]))
+			if r.soft[o] == 0 {
+				r.group = append(r.group, o)
+			}
+			r.soft[o] = max(r.soft[o], v)
+		}
+	}
+	if own == 0 {
+		r.idf[i] = min(r.idf[i], top) // a word that nobody used is as rare as the words that stand for it
+	}
+	return own
+}
+
+// relatedDF is how many memories hold the commonest of the words related to term i, at least 1.
+func (r *run) relatedDF(i int) int {
+	df := 1
+	for _, qt := range r.q.Terms {
+		if qt.Of == i {
+			if p := r.s.Posting(qt.Hash); p != nil {
+				df = max(df, len(p.Docs))
+			}
+		}
+	}
+	return df
+}
+
+// spread counts a group over the neighbourhood of each memory (index.Kernel) and scores that as one text.
+func (r *run) spread(own, n int, wavg float32) {
 	s := r.s
 	r.touched = r.touched[:0]
-	for i, o := range p.Docs {
-		tf := float32(p.Counts[i])
+	near := 0 // neighbourhoods that hold the word itself
+	for i, o := range r.group {
+		if i == own {
+			near = len(r.touched)
+		}
+		tf := r.soft[o]
 		for k := 1 - len(index.Kernel); k < len(index.Kernel); k++ {
 			x, ok := s.Neighbour(o, k)
 			if !ok {
@@ -113,7 +180,10 @@ func (r *run) spread(p *index.Posting, weight float32, n int, wavg float32) {
 			r.acc[x] += float32(index.Kernel[max(k, -k)] * tf)
 		}
 	}
-	w := float32(index.IDF(n, min(n, len(r.touched))) * weight)
+	if own == len(r.group) || own == 0 {
+		near = len(r.touched)
+	}
+	w := index.IDF(n, min(n, near))
 	for _, x := range r.touched {
 		r.window[x] += float32(w * saturate(r.acc[x], r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg))
 		r.acc[x] = 0
@@ -407,7 +477,7 @@ func (r *run) phrases(top []uint32) {
 	}
 	pos := make([][]int, len(r.q.Terms))
 	for _, o := range top {
-		if r.words[o] == 0 {
+		if r.words[o] == 0 || !r.mayHold(o) {
 			continue
 		}
 		for i := range pos {
@@ -434,6 +504,29 @@ func (r *run) phrases(top []uint32) {
 			r.final[o] += float32(float32(r.t.Phrase*(hit/all)) * r.base[o])
 		}
 	}
+}
+
+// mayHold reports whether a memory holds both words of one of the question's phrases, so that its text is
+// worth reading.
+func (r *run) mayHold(o uint32) bool {
+	for _, p := range r.q.Phrases {
+		both := true
+		for _, i := range p {
+			post := r.s.Posting(r.q.Terms[i].Hash)
+			if post == nil {
+				both = false
+				break
+			}
+			if _, ok := slices.BinarySearch(post.Docs, o); !ok {
+				both = false
+				break
+			}
+		}
+		if both {
+			return true
+		}
+	}
+	return false
 }
 
 func adjacent(a, b []int) bool {

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package memory
+
+import "time"
+
+func cpuTime() time.Duration { return -1 }
