@@ -19,7 +19,7 @@ type evalCommand struct {
 	Steps   []string `help:"Some of strip, build, retrieve, answer, judge, score." placeholder:"STEP"`
 	Budgets []int    `help:"Token budgets of a context (500,1000,2000)." placeholder:"N"`
 	Ablate  bool     `help:"Also with each graph and each signal off, each graph alone, built up, without the walk."`
-	Corrupt string   `help:"Also with 5 to 50 % of this graph's edges wrong: temporal, semantic, causal or entity." placeholder:"GRAPH"`
+	Corrupt string   `help:"Also with a share of this graph's edges wrong: temporal, semantic, causal or entity." placeholder:"GRAPH[=0..50%]"`
 	Seed    uint64   `help:"Seed of the bootstrap and of wrong edges." default:"1"`
 	Fresh   bool     `help:"Remove what an earlier run left in the folder."`
 	Answer  string   `help:"Let this Ollama model answer: without memory, from the whole text, from BM25's context and from ours." placeholder:"MODEL"`

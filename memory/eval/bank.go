@@ -53,6 +53,8 @@ func (s *bankStore) Close() error { return s.bank.Close() }
 func tuned(t query.Tuning, set Setting) (query.Tuning, error) {
 	for _, part := range set.Off {
 		switch part {
+		case "words":
+			t.Words, t.Window, t.Phrase = 0, 0, 0
 		case "vector":
 			t.Vector = 0
 		case "window":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -207,7 +209,7 @@ func TestRunScoresAndReports(t *testing.T) {
 	if w := all.Systems[0].Why["any@10"]; w.N != 18 || w.Mean != 1 {
 		t.Errorf("why %+v", w)
 	}
-	if len(r.Ablations) != len(Ablations()) || len(r.Corruption) != len(corruptShares) {
+	if len(r.Ablations) != len(Ablations()) || len(r.Corruption) != 5 {
 		t.Errorf("%d ablations, %d corruptions", len(r.Ablations), len(r.Corruption))
 	}
 	if c := r.Confidence; c.WrongPersonRefused.N != 6 || c.FoundTrusted.Mean != 1 || c.ForeignRefused.N == 0 || c.RenamedRefused.N == 0 {
@@ -224,6 +226,11 @@ func TestRunScoresAndReports(t *testing.T) {
 	}
 	if n := bytes.Count(page, []byte("<svg")); n != 3*2+2 {
 		t.Errorf("%d plots", n)
+	}
+	for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAll(page, -1) {
+		if err := xml.Unmarshal(svg, new(struct{})); err != nil {
+			t.Errorf("a plot is no XML: %v", err)
+		}
 	}
 	if text := r.Text(); !strings.Contains(text, "without causal") || strings.Contains(text, "%!") {
 		t.Errorf("text:\n%s", text)
@@ -326,6 +333,20 @@ func TestEstimateIsClustered(t *testing.T) {
 	}
 	if a.High-a.Low > .01 || b.High-b.Low < .5 {
 		t.Errorf("clusters that agree %v, clusters that do not %v", a, b)
+	}
+}
+
+func TestCorruptions(t *testing.T) {
+	for what, last := range map[string]float64{"entity": .5, "causal=0..30%": .3, "semantic=20": .2} {
+		list, err := Corruptions(what, 1)
+		if err != nil || len(list) != 5 || math.Abs(list[4].Share-last) > 1e-9 {
+			t.Errorf("%s: %v, %v", what, list, err)
+		}
+	}
+	for _, what := range []string{"", "gossip", "entity=", "entity=0..900%", "entity=x"} {
+		if _, err := Corruptions(what, 1); err == nil {
+			t.Errorf("%q was taken", what)
+		}
 	}
 }
 

@@ -178,7 +178,11 @@ func curveSVG(list []Ablation) template.HTML {
 	if high <= low {
 		high = low + .01
 	}
-	x := func(share float64) float64 { return left + (width-left-20)*share/.5 }
+	most := .01
+	for _, a := range list {
+		most = max(most, a.Setting.Share)
+	}
+	x := func(share float64) float64 { return left + (width-left-20)*share/most }
 	y := func(v float64) float64 { return 10 + (height-bottom-10)*(high-v)/(high-low) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="recall against wrong edges">`, width, height)
@@ -191,7 +195,7 @@ func curveSVG(list []Ablation) template.HTML {
 	for _, a := range list {
 		m := a.Measures["recall@10"]
 		path += fmt.Sprintf(" L%.1f %.1f", x(a.Setting.Share), y(m.Mean))
-		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s"/><text x="%.1f" y="%g" text-anchor="middle">%.0f %%</text>`,
+		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s"/><text x="%.1f" y="%g" text-anchor="middle">%.3g %%</text>`,
 			x(a.Setting.Share), x(a.Setting.Share), y(m.Low), y(m.High), palette[1], x(a.Setting.Share), y(m.Mean), palette[1], x(a.Setting.Share), height-bottom+18, a.Setting.Share*100)
 	}
 	fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"/></svg>`, path, palette[1])

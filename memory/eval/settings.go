@@ -3,6 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/magma-mcp/magma-mcp/memory"
@@ -25,10 +27,10 @@ type Setting struct {
 	Seed    uint64  `json:"seed,omitempty"`
 }
 
-// Parts are what a Setting can switch off beside graphs: anchor signals by name (window: the words of the
-// turns around; session, reply: bonuses), related words, diversity, the walk, and weights that follow
+// Parts are what a Setting can switch off beside graphs: anchor signals by name (words: its own and those
+// around it; window: those around it; session, reply: bonuses), related words, diversity, the walk, and weights that follow
 // the question's intent (off: the same for all).
-var Parts = []string{"vector", "window", "phrase", "time", "entity", "session", "reply", "expand", "diversity", "walk", "adaptive"}
+var Parts = []string{"words", "vector", "window", "phrase", "time", "entity", "session", "reply", "expand", "diversity", "walk", "adaptive"}
 
 // Store is a memory under measure. Engine gives the engine as a setting has it, over the same stored
 // memories; a setting it cannot produce is an error that says so. Settle waits until background work is done.
@@ -79,19 +81,29 @@ func without(list []string, x string) []string {
 	return out
 }
 
-// corruptShares are the points of a corruption curve. Past a half, a graph holds more noise than edges.
-var corruptShares = []float64{.05, .1, .2, .3, .5}
+// corruptMost is how far a corruption curve goes unless told: past a half, a graph holds more noise than edges.
+const corruptMost = .5
 
-// Corruptions are the settings of one graph's corruption curve.
-func Corruptions(graph string, seed uint64) ([]Setting, error) {
-	for _, g := range graphs {
-		if g == graph {
-			var list []Setting
-			for _, s := range corruptShares {
-				list = append(list, Setting{Name: fmt.Sprintf("%s %.0f%% wrong", g, s*100), Corrupt: g, Share: s, Seed: seed})
-			}
-			return list, nil
+// Corruptions are the settings of one graph's corruption curve: five steps up to a half, or to the share
+// that what names, as in "entity" or "entity=0..30%".
+func Corruptions(what string, seed uint64) ([]Setting, error) {
+	graph, span, given := strings.Cut(what, "=")
+	most := corruptMost
+	if given {
+		text := strings.TrimSuffix(strings.TrimPrefix(span, "0.."), "%")
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil || percent <= 0 || percent > 100 {
+			return nil, fmt.Errorf("--corrupt %q: want GRAPH or GRAPH=0..50%%", what)
 		}
+		most = percent / 100
 	}
-	return nil, fmt.Errorf("--corrupt %q is no graph: use one of %s", graph, strings.Join(graphs, ", "))
+	if !slices.Contains(graphs, graph) {
+		return nil, fmt.Errorf("--corrupt %q is no graph: use one of %s", graph, strings.Join(graphs, ", "))
+	}
+	var list []Setting
+	for _, part := range []float64{.1, .2, .4, .6, 1} {
+		share := part * most
+		list = append(list, Setting{Name: fmt.Sprintf("%s %.3g%% wrong", graph, share*100), Corrupt: graph, Share: share, Seed: seed})
+	}
+	return list, nil
 }
