@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,16 @@ import (
 
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
+
+// words makes text that compresses as text does.
+func words(rng *rand.Rand, n int) []byte {
+	var b bytes.Buffer
+	for b.Len() < n {
+		w := rng.IntN(3000)
+		fmt.Fprintf(&b, "%c%c%c%s ", 'a'+w%26, 'a'+w/26%26, 'a'+w/676, "aeioutionsing"[w%9:w%9+w%4])
+	}
+	return b.Bytes()[:n]
+}
 
 // memory is the batch of one memory: 12 keys, 2.4 kB.
 func memory(rng *rand.Rand, n int) []store.Op {

@@ -3,8 +3,6 @@
 package store_test
 
 import (
-	"bytes"
-	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -31,16 +29,6 @@ func allocated(t *testing.T, dir string) (sum int64) {
 		t.Fatal(err)
 	}
 	return sum
-}
-
-// words makes text that compresses as text does.
-func words(rng *rand.Rand, n int) []byte {
-	var b bytes.Buffer
-	for b.Len() < n {
-		w := rng.IntN(3000)
-		fmt.Fprintf(&b, "%c%c%c%s ", 'a'+w%26, 'a'+w/26%26, 'a'+w/676, "aeioutionsing"[w%9:w%9+w%4])
-	}
-	return b.Bytes()[:n]
 }
 
 // TestSpace writes and deletes 10,000 memories of 12 keys with restarts. The space that the store takes,

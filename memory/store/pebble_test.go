@@ -13,15 +13,12 @@ import (
 func TestContract(t *testing.T) {
 	backends := map[string]func(t *testing.T) (string, store.PebbleOptions){
 		"disk": func(t *testing.T) (string, store.PebbleOptions) { return t.TempDir(), store.PebbleOptions{} },
-		"memory": func(t *testing.T) (string, store.PebbleOptions) {
-			return "mem", store.PebbleOptions{FS: vfs.NewMem()}
-		},
 		// Small enough for tables, logs and compactions to come and go during the tests.
 		"tiny memtables": func(t *testing.T) (string, store.PebbleOptions) {
 			return "mem", store.PebbleOptions{FS: vfs.NewMem(), MemtableBytes: 64 << 10, CacheBytes: 1 << 20}
 		},
 		"encrypted": func(t *testing.T) (string, store.PebbleOptions) {
-			return t.TempDir(), store.PebbleOptions{Key: testKey}
+			return "mem", store.PebbleOptions{FS: vfs.NewMem(), Key: testKey}
 		},
 		"encrypted, tiny memtables": func(t *testing.T) (string, store.PebbleOptions) {
 			return "mem", store.PebbleOptions{FS: vfs.NewMem(), Key: testKey, MemtableBytes: 64 << 10, CacheBytes: 1 << 20}
