@@ -23,6 +23,23 @@ type Question struct {
 	Between [2]string
 }
 
+// Fits reports whether an interval answers to the question's window: it shares a moment with it, in any year
+// where the window named none ("in June"). Without a window everything fits.
+func (q *Question) Fits(i Interval) bool {
+	if q.Window == nil || q.Window.Overlaps(i) {
+		return true
+	}
+	if !q.Yearless || i.OpenStart || i.OpenEnd {
+		return false
+	}
+	for y := i.Start.Year() - 1; y <= i.End.Year(); y++ { // a winter begins in the year before
+		if q.Window.InYear(y).Overlaps(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // Question reads the time in a question. "When did" alone asks for a time and states none.
 func (r *Resolver) Question(q string, ref time.Time) Question {
 	var out Question

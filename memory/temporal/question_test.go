@@ -82,6 +82,34 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+func TestFits(t *testing.T) {
+	r := New(Options{})
+	ref := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		q, time string
+		want    bool
+	}{
+		{"What broke in June?", "2023-06-12", true},
+		{"What broke in June?", "2023-07-12", false},
+		{"What broke in June 2026?", "2023-06-12", false},
+		{"Where did we ski during the winter?", "2022-01-05", true},
+		{"Where did we ski during the winter?", "2021-12-31", true},
+		{"Where did we ski during the winter?", "2022-03-05", false},
+		{"What broke before 2024?", "2023-06-12", true},
+		{"What broke after 2023?", "2023-06-12", false},
+		{"What broke?", "2023-06-12", true},
+		{"What did we eat at Christmas?", "2019-12-25", true},
+	} {
+		iv, err := r.Instant(c.time, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := r.Question(c.q, ref); q.Fits(iv) != c.want {
+			t.Errorf("%s %s: %v, window %+v", c.q, c.time, !c.want, q.Window)
+		}
+	}
+}
+
 func TestInstant(t *testing.T) {
 	r := New(Options{})
 	ref := time.Date(2023, 6, 9, 19, 55, 0, 0, time.FixedZone("", 2*3600))
