@@ -33,7 +33,7 @@ var recallTool = Tool{
 		{Name: "include_superseded", Type: "boolean", Description: "Also what was replaced"},
 		{Name: "explain", Type: "boolean", Description: "Add how it was found"},
 	},
-	Output: `{"type":"object","properties":{"intent":{"type":"string"},"window":{"description":"time understood from the question, or null"},` +
+	Output: `{"type":"object","properties":{"intent":{"type":"string"},"window":` + windowSchema + `,` +
 		`"confident":{"type":"boolean"},"memories":` + memoriesSchema + `,"elided":{"type":"array"},"omitted":{"type":"integer"},` +
 		`"tokens":{"type":"integer"},"degraded":` + stringsSchema + `,"project":{"type":"string"},"trace":{"type":"object"}},` +
 		`"required":["intent","window","confident","memories","omitted","tokens","project"]}`,

@@ -1,13 +1,21 @@
 package tools
 
 // Parts that the output schemas share. They say what a program may rely on and no more, since
-// tools/list has to stay under 4,000 tokens; a field that may be null carries no type, because some
-// clients refuse lists of types.
+// tools/list has to stay under 4,000 tokens. A field that may be null carries no type, because some
+// clients refuse lists of types, but keywords that bind it where it is a string or an object, because a
+// schema that says nothing at all is warned about.
 const (
 	stringsSchema = `{"type":"array","items":{"type":"string"}}`
 
+	startSchema = `{"description":"RFC 3339 or null","minLength":10}`
+	endSchema   = `{"description":"exclusive, or null","minLength":10}`
+
+	// windowSchema is the time that was understood from a question.
+	windowSchema = `{"description":"time understood from the question, or null","properties":{"start":` + startSchema + `,"end":` + endSchema +
+		`,"text":{"type":"string"}},"required":["start","end","text"]}`
+
 	timesSchema = `{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"},` +
-		`"start":{"description":"RFC 3339 or null"},"end":{"description":"exclusive, or null"},"grain":{"type":"string"}},` +
+		`"start":` + startSchema + `,"end":` + endSchema + `,"grain":{"type":"string"}},` +
 		`"required":["text","start","end","grain"]}}`
 
 	memoriesSchema = `{"type":"array","items":{"type":"object","properties":{"rank":{"type":"integer"},` +

@@ -22,11 +22,11 @@ var whenTool = Tool{
 		{Name: "relations", Type: "array", Description: "As in recall"},
 	},
 	Output: `{"type":"object","properties":{"answers":{"type":"array","items":{"type":"object","properties":{` +
-		`"start":{"description":"RFC 3339 or null"},"end":{"description":"exclusive, or null"},"grain":{"type":"string"},` +
+		`"start":` + startSchema + `,"end":` + endSchema + `,"grain":{"type":"string"},` +
 		`"text":{"type":"string"},"basis":{"type":"string","enum":["resolved","stated","occurred_at"]},"expression":{"type":"string"},` +
 		`"memory":{"type":"string"},"source":{"type":"string"},"confidence":{"type":"number"}},` +
 		`"required":["start","end","grain","text","basis","memory","confidence"]}},"memories":` + briefMemoriesSchema + `,` +
-		`"window":{"description":"time understood from the question, or null"},"degraded":` + stringsSchema + `,"project":{"type":"string"}},` +
+		`"window":` + windowSchema + `,"degraded":` + stringsSchema + `,"project":{"type":"string"}},` +
 		`"required":["answers","memories","window","project"]}`,
 	answer: when,
 }
