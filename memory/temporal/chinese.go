@@ -435,7 +435,7 @@ func (h *hanzi) span(i int) (Mention, int) {
 	if !ok || y.Start.Before(x.Start) {
 		return Mention{}, 0
 	}
-	return Mention{Interval: h.range2(x, y), Absolute: a.date.abs, Approx: a.approx}, h.opt(e, "之间", "期间")
+	return Mention{Interval: h.spanOf(x, y), Absolute: a.date.abs, Approx: a.approx}, h.opt(e, "之间", "期间")
 }
 
 // point reads a date, a part of the day and a clock time, each optional, in this order.

@@ -16,7 +16,7 @@ func (h *hanzi) date(i int) (best node, next int) {
 	try(h.yearDate(i))
 	try(h.monthDate(i))
 	try(h.turnedDate(i))
-	try(h.away2(i))
+	try(h.distance(i))
 	try(h.otherDate(i))
 	return best, next
 }
@@ -289,8 +289,8 @@ func (h *hanzi) turnedDate(i int) (node, int) {
 	return node{}, 0
 }
 
-// away2 reads distances: 三年前, 两个月后, 几天前, 半小时前.
-func (h *hanzi) away2(i int) (node, int) {
+// distance reads distances: 三年前, 两个月后, 几天前, 半小时前.
+func (h *hanzi) distance(i int) (node, int) {
 	q, g, e := h.length(i)
 	if e == 0 {
 		return node{}, 0

@@ -76,8 +76,8 @@ func (p *parser) clockAt(i int) (c clock, next int) {
 	if p.isAny(next, "sharp") {
 		next++
 	}
-	if p.toks0(next) == "ish" || p.isMark(next, '-') && p.toks0(next+1) == "ish" {
-		for p.toks0(next) != "ish" {
+	if p.raw(next) == "ish" || p.isMark(next, '-') && p.raw(next+1) == "ish" {
+		for p.raw(next) != "ish" {
 			next++
 		}
 		next++
@@ -180,7 +180,7 @@ func (p *parser) bareClock(i int) (c clock, next int) {
 	}
 	// minutes in words
 	k := p.skipMark(j, '-')
-	if p.isAny(k, "oh", "o", "zero", "ou") || p.toks0(k) == "ou" || p.toks0(k) == "zero" {
+	if p.isAny(k, "oh", "o", "zero", "ou") || p.raw(k) == "ou" || p.raw(k) == "zero" {
 		if m, e := p.cardinal(p.skipMark(k+1, '-')); e != 0 && m < 10 {
 			c.m, c.grain, c.latent = m, Minute, false
 			return p.withHalf(c, e)

@@ -93,7 +93,7 @@ func (p *parser) isBare() bool {
 		if t.kind == aMark && t.mark >= firstIdeograph {
 			return false
 		}
-		if t.kind != aWord || p.isNumber(i-1) && (p.suffix(i) || p.toks0(i) == "s" && p.glued(i)) {
+		if t.kind != aWord || p.isNumber(i-1) && (p.suffix(i) || p.raw(i) == "s" && p.glued(i)) {
 			continue
 		}
 		if t.w == nil || t.w.cls&(cNumber|cOrdinal|cMonth|cWeekday|cUnit|cDeictic|cPrevious|cFollowing|cCurrent|cPart|cSeason|

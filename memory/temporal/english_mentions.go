@@ -10,14 +10,14 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 			return m, e, true
 		}
 	case p.isAny(i, "since"):
-		if pt, e := p.led1(i + 1); e != 0 {
+		if pt, e := p.ledPoint(i + 1); e != 0 {
 			iv, ok := p.back(pt)
 			if ok {
 				return p.made(Interval{Start: iv.Start, OpenEnd: true, Grain: iv.Grain}, pt), e, true
 			}
 		}
 	case p.isAny(i, "until", "untill", "till", "through", "thru"), p.is(i, "up") && p.is(i+1, "to"):
-		if pt, e := p.led1(i + 1); e != 0 {
+		if pt, e := p.ledPoint(i + 1); e != 0 {
 			if p.tensed == 0 {
 				p.dir = +1
 			}
@@ -30,7 +30,7 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 			}
 		}
 	case p.isAny(i, "before") || p.isAny(i, "sometime", "sometimes", "anytime") && p.is(i+1, "before"):
-		if pt, e := p.led1(p.skip(i, "sometime", "sometimes", "anytime") + 1); e != 0 {
+		if pt, e := p.ledPoint(p.skip(i, "sometime", "sometimes", "anytime") + 1); e != 0 {
 			if iv, ok := p.at(pt, p.ref, p.dir); ok {
 				end := iv.Start
 				if pt.date.tail {
@@ -40,7 +40,7 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 			}
 		}
 	case p.isAny(i, "after") || p.isAny(i, "sometime", "sometimes", "anytime") && p.isAny(i+1, "after", "since"):
-		if pt, e := p.led1(p.skip(i, "sometime", "sometimes", "anytime") + 1); e != 0 {
+		if pt, e := p.ledPoint(p.skip(i, "sometime", "sometimes", "anytime") + 1); e != 0 {
 			if iv, ok := p.at(pt, p.ref, p.dir); ok {
 				start := iv.End
 				if iv.Grain < PartOfDay {
@@ -69,7 +69,7 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 			return m, e, true
 		}
 		if p.is(i, "from") {
-			if pt, e := p.led1(i + 1); e != 0 && pt.hasClk && pt.date.kind == noDate || e != 0 && p.isAny(e, "on", "onwards", "onward") && !p.has(e+1, cWeekday) {
+			if pt, e := p.ledPoint(i + 1); e != 0 && pt.hasClk && pt.date.kind == noDate || e != 0 && p.isAny(e, "on", "onwards", "onward") && !p.has(e+1, cWeekday) {
 				if iv, ok := p.at(pt, p.ref, p.dir); ok {
 					return p.made(Interval{Start: iv.Start, OpenEnd: true, Grain: iv.Grain}, pt), p.skip(e, "on", "onwards", "onward"), true
 				}
@@ -102,14 +102,14 @@ func (p *parser) mention(i int) (m Mention, next int, ok bool) {
 	if !p.accept(pt, i, e) {
 		return m, 0, false
 	}
-	if m, f := p.within2(pt, e); f != 0 {
+	if m, f := p.boundedDay(pt, e); f != 0 {
 		return m, f, true
 	}
 	return p.finish(pt, e)
 }
 
-// within2 reads a part of a day that a clock time bounds: "tomorrow before 4pm", "Friday after five o'clock".
-func (p *parser) within2(pt point, e int) (Mention, int) {
+// boundedDay reads a part of a day that a clock time bounds: "tomorrow before 4pm", "Friday after five o'clock".
+func (p *parser) boundedDay(pt point, e int) (Mention, int) {
 	if pt.hasClk || pt.part != (part{}) || pt.date.kind == noDate || !p.isAny(e, "before", "after", "until", "till", "by", "from") {
 		return Mention{}, 0
 	}
@@ -204,8 +204,8 @@ func (p *parser) ambiguousSmall(i int) bool {
 	return false
 }
 
-// led1 reads a point that a preposition leads, so that its latent forms count: "since May", "until 6".
-func (p *parser) led1(i int) (point, int) {
+// ledPoint reads a point that a preposition leads, so that its latent forms count: "since May", "until 6".
+func (p *parser) ledPoint(i int) (point, int) {
 	i = p.skip(i, "about", "around", "at", "on", "in")
 	pt, e := p.point(i)
 	if e != 0 && !p.accept(pt, i, e) {
@@ -245,7 +245,7 @@ func (p *parser) by(i int) (Mention, int) {
 		}
 		iv, e = in, f
 	default:
-		pt, e = p.led1(j)
+		pt, e = p.ledPoint(j)
 		if e == 0 || pt.date.kind == fixed && pt.date.iv.Grain < Day {
 			return Mention{}, 0
 		}

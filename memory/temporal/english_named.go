@@ -43,15 +43,15 @@ func (p *parser) named(i int) (n node, next int) {
 	}
 	if y, e := p.year(i); e != 0 && (y >= 1000 || p.is(e-1, "ad")) && p.rightClear(e) && !p.measured(e) {
 		bare := p.bare && i == 0 && e == len(p.toks)
-		if bare || p.led2(i) {
+		if bare || p.ledYear(i) {
 			return node{kind: fields, y: y, hasYear: true, abs: true}, e
 		}
 	}
 	return node{}, 0
 }
 
-// led2 is led for years: a preposition or a position right before.
-func (p *parser) led2(i int) bool {
+// ledYear is led for years: a preposition or a position right before.
+func (p *parser) ledYear(i int) bool {
 	if p.isMark(i, '\'') {
 		return p.has(i-1, cPrep)
 	}
@@ -148,7 +148,7 @@ func (p *parser) decade(i int, article bool) (node, int) {
 	}
 	y, e := 0, 0
 	switch {
-	case p.isNumber(j) && p.glued(j+1) && (p.toks0(j+1) == "s" || p.toks0(j+1) == "S") && p.toks[j].num%10 == 0:
+	case p.isNumber(j) && p.glued(j+1) && (p.raw(j+1) == "s" || p.raw(j+1) == "S") && p.toks[j].num%10 == 0:
 		e = j + 2
 		y = p.toks[j].num
 		if p.toks[j].digits == 2 {
@@ -159,7 +159,7 @@ func (p *parser) decade(i int, article bool) (node, int) {
 		} else if p.toks[j].digits != 4 {
 			return node{}, 0
 		}
-	case p.isNumber(j) && p.isMark(j+1, '\'') && p.toks0(j+2) == "s" && p.glued(j+2) && p.toks[j].num%10 == 0 && (p.toks[j].digits == 4 || p.toks[j].digits == 2 && article):
+	case p.isNumber(j) && p.isMark(j+1, '\'') && p.raw(j+2) == "s" && p.glued(j+2) && p.toks[j].num%10 == 0 && (p.toks[j].digits == 4 || p.toks[j].digits == 2 && article):
 		e = j + 3
 		y = p.toks[j].num
 		if y < 100 {

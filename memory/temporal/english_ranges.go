@@ -91,7 +91,7 @@ func (p *parser) span(i int, between bool) (Mention, int) {
 			}
 		}
 	}
-	m := Mention{Interval: p.range2(x, y), Absolute: a.date.abs || b.date.abs, Yearless: a.date.noYear() && b.date.noYear(), Approx: a.approx || b.approx}
+	m := Mention{Interval: p.spanOf(x, y), Absolute: a.date.abs || b.date.abs, Yearless: a.date.noYear() && b.date.noYear(), Approx: a.approx || b.approx}
 	return m, e
 }
 
@@ -143,7 +143,7 @@ func (p *parser) daysOf(m, d1, d2, e int) (Mention, int) {
 			return Interval{}, false
 		}
 		a := date(y, time.Month(m), d1, p.ref.Location())
-		return p.range2(unit(a, Day), unit(days(a, d2-d1), Day)), true
+		return p.spanOf(unit(a, Day), unit(days(a, d2-d1), Day)), true
 	}
 	iv, ok := Interval{}, false
 	if n.hasYear {
@@ -175,7 +175,7 @@ func (p *parser) yearRange(i int, between, led bool) (Mention, int) {
 		return Mention{}, 0
 	}
 	loc := p.ref.Location()
-	return Mention{Interval: p.range2(unit(date(a, 1, 1, loc), Year), unit(date(b, 1, 1, loc), Year)), Absolute: true}, e
+	return Mention{Interval: p.spanOf(unit(date(a, 1, 1, loc), Year), unit(date(b, 1, 1, loc), Year)), Absolute: true}, e
 }
 
 // clockRange reads "3-4pm", "9:30 - 11:00 on Thursday", "from 3 to 4 in the PM", "Thursday from 9a to 11a",

@@ -74,7 +74,7 @@ func (p *parser) deictic(i int) (node, int) {
 			return fixedNode(shift(2)), j + 3
 		}
 	}
-	if p.is(j, "other") && p.isAny(j+1, "day", "night", "morning", "evening") || j > i && p.toks0(j) == "other" && p.isAny(j+1, "day", "night", "evening", "morning") {
+	if p.is(j, "other") && p.isAny(j+1, "day", "night", "morning", "evening") || j > i && p.raw(j) == "other" && p.isAny(j+1, "day", "night", "evening", "morning") {
 		return node{kind: fixed, approx: true, iv: Interval{Start: days(today.Start, -7), End: today.Start, Grain: Range}}, j + 2
 	}
 	if !p.has(i, cDeictic) && !p.isAny(i, "right", "just", "at", "atm") {
@@ -109,8 +109,8 @@ func (p *parser) deictic(i int) (node, int) {
 	return node{}, 0
 }
 
-// toks0 is the lower-case text of token i for words outside the vocabulary.
-func (p *parser) toks0(i int) string {
+// raw is the text of token i as written, "" where it is long.
+func (p *parser) raw(i int) string {
 	if i < 0 || i >= len(p.toks) || p.toks[i].to-p.toks[i].from > 12 {
 		return ""
 	}

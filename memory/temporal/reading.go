@@ -388,23 +388,22 @@ func (p *reader) pick(in Interval, o int, fromEnd bool, wd int, g Grain) (Interv
 				u = unit(days(p.r.floor(days(last, 1), Weekend), 0), Weekend)
 			}
 			for n := 0; u.End.After(in.End) && n < 3; n++ {
-				u = unitAt(add(u.Start, step, -1), g)
+				u = unit(add(u.Start, step, -1), g)
 			}
-			return unitAt(add(u.Start, step, -(o-1)), g), true
+			return unit(add(u.Start, step, -(o-1)), g), true
 		}
 		u := p.r.current(first, g)
 		for n := 0; u.Start.Before(in.Start) && n < 3; n++ {
-			u = unitAt(add(u.Start, step, 1), g)
+			u = unit(add(u.Start, step, 1), g)
 		}
-		return unitAt(add(u.Start, step, o-1), g), true
+		return unit(add(u.Start, step, o-1), g), true
 	}
 	return Interval{}, false
 }
 
-func unitAt(t time.Time, g Grain) Interval { return unit(t, g) }
 
-// range2 joins two intervals: the last named unit is included, unless the options say otherwise.
-func (p *reader) range2(x, y Interval) Interval {
+// spanOf joins two intervals: the last named unit is included, unless the options say otherwise.
+func (p *reader) spanOf(x, y Interval) Interval {
 	end := y.End
 	if p.r.o.RangeExclusive && y.Grain >= Day {
 		end = y.Start
