@@ -401,7 +401,6 @@ func (p *reader) pick(in Interval, o int, fromEnd bool, wd int, g Grain) (Interv
 	return Interval{}, false
 }
 
-
 // spanOf joins two intervals: the last named unit is included, unless the options say otherwise.
 func (p *reader) spanOf(x, y Interval) Interval {
 	end := y.End
