@@ -396,3 +396,29 @@ func TestKeywords(t *testing.T) {
 		t.Errorf("of nothing: %v", k)
 	}
 }
+
+// Placing costs the same however much there is already: run with -bench Placing.
+func BenchmarkPlacing(b *testing.B) {
+	words := strings.Fields("garden server boat certificate tomato harbour school doctor winter rope pier seedling balcony monitor team crew brother booking page phone ice film penguin mail")
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("memories=%d", n), func(b *testing.B) {
+			for range b.N {
+				s := &consolidatetest.MemStore{}
+				r := rand.New(rand.NewPCG(1, 1))
+				for i := range n {
+					var text strings.Builder
+					for range 12 {
+						fmt.Fprintf(&text, "%s%d ", words[r.IntN(len(words))], r.IntN(30))
+					}
+					s.Add(consolidate.Memory{ID: id(i + 1), Project: "p", Session: fmt.Sprint(i / 10), Text: text.String(), At: start.Add(time.Duration(i/10) * time.Hour), Stored: start}, consolidate.Rules)
+				}
+				w := consolidate.NewWorker(s, embed.None(), nil, consolidate.Options{})
+				b.ResetTimer()
+				if err := w.Drain(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/memory")
+			}
+		})
+	}
+}

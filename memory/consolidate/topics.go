@@ -85,6 +85,8 @@ const (
 	// some; more of them are words that only happened to fall.
 	episodeWords = 12
 	topicWords   = 24
+	// nearest is how many topics an episode is held against: those that share most of its keywords.
+	nearest = 64
 	// joinAt is the cosine from which an episode joins a topic rather than founding one. On five long
 	// conversations of 168 episodes 0.2 makes 87 topics of them, none with more than a sixth; two turns
 	// of different sessions that a question needs both are under one topic 2.6 times as often as any two.
@@ -134,8 +136,10 @@ type landscape struct {
 	episodes map[RowID]Derived
 	of       map[graph.ID]RowID           // the episode of a memory
 	topics   map[RowID]map[string]float64 // sums of the members' keywords, by stem
-	members  map[RowID]map[RowID]bool     // topic -> episodes
+	members  map[RowID]int                // how many closed episodes a topic has
+	holding  map[string]map[RowID]bool    // the topics that have a word
 	spread   map[string]int               // in how many closed episodes a word is a keyword
+	closed   int                          // closed episodes
 	latest   map[string]latest            // how far each session goes
 }
 
@@ -148,7 +152,7 @@ type latest struct {
 func newLandscape(rows []Derived) *landscape {
 	l := &landscape{
 		episodes: map[RowID]Derived{}, of: map[graph.ID]RowID{}, topics: map[RowID]map[string]float64{},
-		members: map[RowID]map[RowID]bool{}, spread: map[string]int{}, latest: map[string]latest{},
+		members: map[RowID]int{}, holding: map[string]map[RowID]bool{}, spread: map[string]int{}, latest: map[string]latest{},
 	}
 	for _, r := range rows {
 		l.put(r)
@@ -197,19 +201,26 @@ func (l *landscape) count(e Derived, sign int) {
 	if t == nil {
 		t = map[string]float64{}
 		l.topics[e.Topic] = t
-		l.members[e.Topic] = map[RowID]bool{}
 	}
 	for _, k := range e.Keywords {
-		s := stem(k.Word)
-		t[s] += float64(sign) * k.Weight
-		if t[s] < 1e-9 {
-			delete(t, s)
+		w := stem(k.Word)
+		t[w] += float64(sign) * k.Weight
+		l.spread[w] += sign
+		if t[w] < 1e-9 {
+			delete(t, w)
+			delete(l.holding[w], e.Topic)
+			continue
 		}
-		l.spread[s] += sign
+		if l.holding[w] == nil {
+			l.holding[w] = map[RowID]bool{}
+		}
+		l.holding[w][e.Topic] = true
 	}
-	if sign > 0 {
-		l.members[e.Topic][e.ID] = true
-	} else if delete(l.members[e.Topic], e.ID); len(l.members[e.Topic]) == 0 {
+	l.closed += sign
+	if l.members[e.Topic] += sign; l.members[e.Topic] == 0 {
+		for w := range t { // what rounding left
+			delete(l.holding[w], e.Topic)
+		}
 		delete(l.members, e.Topic)
 		delete(l.topics, e.Topic)
 	}
@@ -222,40 +233,35 @@ func (l *landscape) topicFor(id RowID, keywords []Keyword) (RowID, float64) {
 }
 
 func (l *landscape) topicFrom(least float64, id RowID, keywords []Keyword) (RowID, float64) {
-	closed := 0
-	for _, m := range l.members {
-		closed += len(m)
-	}
 	rarity := func(stem string) float64 {
-		return math.Log((float64(closed) + 2) / (float64(l.spread[stem]) + 1))
+		return math.Log((float64(l.closed) + 2) / (float64(l.spread[stem]) + 1))
 	}
 	mine := map[string]float64{}
+	shared := map[RowID]int{}
 	for _, k := range keywords {
-		s := stem(k.Word)
-		mine[s] = k.Weight * rarity(s)
+		w := stem(k.Word)
+		if mine[w] = k.Weight * rarity(w); mine[w] > 0 {
+			for t := range l.holding[w] {
+				shared[t]++
+			}
+		}
 	}
+	var near []RowID
+	for t, n := range shared {
+		if n > 1 { // one shared word is a coincidence: two people's name for the same dog is not a topic
+			near = append(near, t)
+		}
+	}
+	slices.SortFunc(near, func(a, b RowID) int { return cmp.Or(shared[b]-shared[a], slices.Compare(a[:], b[:])) })
 	best, score := id, 0.0
-	ids := make([]RowID, 0, len(l.topics))
-	for t := range l.topics {
-		ids = append(ids, t)
-	}
-	slices.SortFunc(ids, func(a, b RowID) int { return slices.Compare(a[:], b[:]) })
-	for _, t := range ids {
-		shared := 0
+	for _, t := range near[:min(nearest, len(near))] {
+		n := float64(l.members[t])
 		theirs := map[string]float64{}
-		n := float64(len(l.members[t]))
-		for s, x := range l.topics[t] {
+		for w, x := range l.topics[t] {
 			if n > 1 && x/n < 0.25 {
 				continue // one of many members spoke of it: without this a topic grows until it takes everything
 			}
-			theirs[s] = x * rarity(s)
-			if mine[s] > 0 {
-				shared++
-			}
-		}
-		// One shared word is a coincidence: two people's name for the same dog is not a topic.
-		if shared < 2 {
-			continue
+			theirs[w] = x * rarity(w)
 		}
 		if c := cosine(mine, theirs); c > score {
 			best, score = t, c
