@@ -69,6 +69,9 @@ func Register(s *server.MCPServer, e memory.Engine, defaults tools.Scope, log *s
 	s.AddResourceTemplate(mcp.NewResourceTemplate(everything, "everything"), r.read)
 
 	hooks := s.GetHooks()
+	hooks.AddBeforeReadResource(func(_ context.Context, _ any, req *mcp.ReadResourceRequest) {
+		req.Params.URI = encoded(req.Params.URI)
+	})
 	hooks.AddAfterListResources(func(ctx context.Context, _ any, _ *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
 		result.Resources = append(result.Resources, r.ofProjects(ctx)...)
 	})
@@ -111,6 +114,20 @@ func (r reader) ofProjects(ctx context.Context) []mcp.Resource {
 		}
 	}
 	return list
+}
+
+// encoded percent-encodes what people write into a URI as it is, letters of other scripts and spaces:
+// mcp-go matches templates against URIs alone.
+func encoded(uri string) string {
+	var b strings.Builder
+	for i := range len(uri) {
+		if c := uri[i]; c > ' ' && c < 0x7f && !strings.ContainsRune(`"<>\^`+"`{|}", rune(c)) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 // address is a resource URI taken apart.

@@ -158,6 +158,21 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+func TestURIsAsPeopleWriteThem(t *testing.T) {
+	e := &canned{}
+	for uri, want := range map[string]string{
+		"memory://日本/recent":                  `"project":"日本"`,
+		"memory://my app/stats":               `"project":"my app"`,
+		"memory://a%2Fb%20c/entities/C++/CLI": `"name":"C++/CLI"`,
+	} {
+		result, message := ask(t, t.Context(), e, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
+		raw, _ := json.Marshal(result)
+		if message != "" || !strings.Contains(strings.ReplaceAll(string(raw), `\"`, `"`), want) {
+			t.Errorf("%s: %s %s", uri, message, raw)
+		}
+	}
+}
+
 func TestNotFound(t *testing.T) {
 	for _, uri := range []string{
 		"memory://a%2Fb%20c/memories/000000", "memory://a%2Fb%20c/entities/nobody", "memory://a%2Fb%20c/nothing",

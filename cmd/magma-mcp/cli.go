@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/magma-mcp/magma-mcp/memory"
 	"github.com/magma-mcp/magma-mcp/tools"
 )
 
@@ -167,9 +168,14 @@ func (c *toolCommand) run(a *app) error {
 			err = a.print(text)
 		}
 	} else {
-		err = errors.New(tools.FaultLine(a.log, c.tool.Name, err))
+		err = a.fault(c.tool.Name, err)
 	}
 	return errors.Join(err, store.close())
+}
+
+// fault is err as one line for a person, with the code it had.
+func (a *app) fault(doing string, err error) error {
+	return memory.Errorf(memory.CodeOf(err), "%s", tools.FaultLine(a.log, doing, err))
 }
 
 // marshalArguments is args as JSON. Text that is no UTF-8 is refused, where json.Marshal would put

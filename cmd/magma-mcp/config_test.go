@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/adrg/xdg"
@@ -166,6 +168,17 @@ func TestAutoProject(t *testing.T) {
 	}
 	if name(one) != "api" || name(two) != second {
 		t.Error("the names do not last")
+	}
+	var wg sync.WaitGroup
+	names := make([]string, 8)
+	for i := range names {
+		dir := repo("at-once")
+		wg.Go(func() { names[i], _ = autoProject(data, dir) })
+	}
+	wg.Wait()
+	slices.Sort(names)
+	if len(slices.Compact(names)) != 8 || names[0] == "" {
+		t.Errorf("eight repositories at once: %v", names)
 	}
 	if n := name(t.TempDir()); n == "" || n == "api" {
 		t.Errorf("outside a repository: %q", n)

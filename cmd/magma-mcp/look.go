@@ -72,7 +72,7 @@ func (a *app) look(doing string, asJSON bool, ask func(*opened, string) (any, st
 	}
 	value, text, err := ask(o, project)
 	if err != nil {
-		return fmt.Errorf("%s", tools.FaultLine(a.log, doing, err))
+		return a.fault(doing, err)
 	}
 	if asJSON {
 		return a.printJSON(value)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/magma-mcp/magma-mcp/memory"
 )
 
 // Exit codes.
@@ -121,7 +123,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "magma-mcp: %s\n", plain(err.Error()))
 	var usage usageError
-	if errors.As(err, &usage) {
+	if errors.As(err, &usage) || memory.CodeOf(err) == memory.CodeInvalid {
 		return exitUsage
 	}
 	return exitFault

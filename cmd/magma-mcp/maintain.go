@@ -10,7 +10,6 @@ import (
 
 	"github.com/magma-mcp/magma-mcp/cmd/magma-mcp/attach"
 	"github.com/magma-mcp/magma-mcp/memory"
-	"github.com/magma-mcp/magma-mcp/tools"
 )
 
 // The commands that look after a store. They run in the process that owns it, since they need it open.
@@ -102,7 +101,7 @@ func (a *app) do(verb string, out any) error {
 		return err
 	}
 	if err := o.engine.Do(a.ctx, verb, nil, out); err != nil {
-		return errors.Join(errors.New(tools.FaultLine(a.log, verb, err)), o.close())
+		return errors.Join(a.fault(verb, err), o.close())
 	}
 	return o.close()
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gofrs/flock"
 	"github.com/natefinch/atomic"
 
 	"github.com/magma-mcp/magma-mcp/memory"
@@ -33,8 +34,16 @@ func autoProject(dataDir, dir string) (string, error) {
 	if err != nil { // the root folder, or a name that is none
 		name = tools.DefaultProject
 	}
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return "", fmt.Errorf("make the data folder: %w", err)
+	}
 	path := filepath.Join(dataDir, projectsFile)
-	known := map[string]string{} // project -> folder
+	lock := flock.New(path + ".lock") // two windows opened at once shall not take one name
+	if err := lock.Lock(); err != nil {
+		return "", fmt.Errorf("lock which project is whose: %w", err)
+	}
+	defer func() { _ = lock.Unlock() }() // the system lets it go with the process at the latest
+	known := map[string]string{}         // project -> folder
 	raw, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(raw, &known)
@@ -55,9 +64,6 @@ func autoProject(dataDir, dir string) (string, error) {
 	out, err := json.MarshalIndent(known, "", "  ")
 	if err != nil {
 		return "", err
-	}
-	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return "", fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := atomic.WriteFile(path, strings.NewReader(string(out)+"\n")); err != nil {
 		return "", fmt.Errorf("note which project is whose: %w", err)

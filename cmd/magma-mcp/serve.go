@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/magma-mcp/magma-mcp/cmd/magma-mcp/attach"
 	"github.com/magma-mcp/magma-mcp/cmd/magma-mcp/front"
 	"github.com/magma-mcp/magma-mcp/memory"
@@ -102,6 +104,9 @@ func (stdioCommand) Run(a *app) error {
 	scope, err := a.scope()
 	if err != nil {
 		return err
+	}
+	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(a.stderr, "An MCP client is meant to sit at the other end. To see it work: magma-mcp demo. All commands: magma-mcp --help. To end: Ctrl-D.")
 	}
 	store, err := a.attach(a.ctx, scope)
 	if err != nil {
