@@ -169,6 +169,9 @@ func (r *run) spread(own, n int, wavg float32) {
 			near = len(r.touched)
 		}
 		tf := r.soft[o]
+		if i >= own && own > 0 {
+			tf = float32(tf * r.t.ExpandWindow)
+		}
 		for k := 1 - len(index.Kernel); k < len(index.Kernel); k++ {
 			x, ok := s.Neighbour(o, k)
 			if !ok {

@@ -12,18 +12,19 @@ type Tuning struct {
 	Words, Window float32
 	Bare          float32 // of Window, for a memory whose neighbours alone hold the words
 	// Bonuses, each a share of the score they are added to.
-	Speaker    float32 // said by (or naming) the person the question names
-	Named      float32 // mentions an entity that the question names
-	Session    float32 // the mean of the session's three best
-	SessionTop int
-	Reply      float32 // follows a question that matches: the answer is in the reply
-	Length     float32 // times ln(1 + words): a greeting is seldom evidence
-	Time       float32 // lies in the question's window
-	Dated      float32 // holds a time mention, where the question asks for one
-	Phrase     float32 // holds the question's words next to one another
-	Vector     float32 // nearness in the vector space, a share beside Words and Window
-	VectorTop  int
-	Expand     float32 // weight of a related word against the word itself
+	Speaker      float32 // said by (or naming) the person the question names
+	Named        float32 // mentions an entity that the question names
+	Session      float32 // the mean of the session's three best
+	SessionTop   int
+	Reply        float32 // follows a question that matches: the answer is in the reply
+	Length       float32 // times ln(1 + words): a greeting is seldom evidence
+	Time         float32 // lies in the question's window
+	Dated        float32 // holds a time mention, where the question asks for one
+	Phrase       float32 // holds the question's words next to one another
+	Vector       float32 // nearness in the vector space, a share beside Words and Window
+	VectorTop    int
+	ExpandWindow float32 // of that, in the neighbourhood
+	Expand       float32 // weight of a related word against the word itself
 	// The walk.
 	Walk      float32 // what a step is worth beside an anchor's own score
 	Jump      float32 // share of its step that a memory is worth which nothing but the walk finds
@@ -55,7 +56,7 @@ func Default() Tuning {
 	t := Tuning{
 		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6, Bare: 0.7,
 		Speaker: 0.7, Named: 0.3, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1,
-		Time: 0.5, Dated: 0.15, Phrase: 0.1, Vector: 0.5, VectorTop: 50, Expand: 0.7,
+		Time: 0.5, Dated: 0.15, Phrase: 0.1, Vector: 0.5, VectorTop: 50, Expand: 0.5, ExpandWindow: 0.3,
 		Walk: 0.3, Jump: 1, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
 		Cover: 0.33, CoverVector: 0.6,
