@@ -224,7 +224,7 @@ func TestRunScoresAndReports(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	if n := bytes.Count(page, []byte("<svg")); n != 3*2+2 {
+	if n := bytes.Count(page, []byte("<svg")); n != 3*2+3 {
 		t.Errorf("%d plots", n)
 	}
 	for _, svg := range regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAll(page, -1) {

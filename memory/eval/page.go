@@ -18,12 +18,13 @@ func (r Report) HTML() []byte {
 }
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"bars":    barsSVG,
-	"forest":  forestSVG,
-	"curve":   curveSVG,
-	"signed":  signed,
-	"share":   share,
-	"columns": func() []string { return shownMeasures },
+	"bars":     barsSVG,
+	"forest":   forestSVG,
+	"curve":    curveSVG,
+	"signed":   signed,
+	"share":    share,
+	"multihop": func(list []Ablation) bool { return list[0].Difference["recall@10 multi-hop"].N > 0 },
+	"columns":  func() []string { return shownMeasures },
 	"cell": func(m map[string]Estimate, k string) string {
 		e, ok := m[k]
 		if !ok {
@@ -66,7 +67,8 @@ svg text{font:12px system-ui,sans-serif;fill:currentColor}
 {{end}}
 {{if .Ablations}}<h2>Ablations</h2>
 <p class="note">Answerable questions; recall@10 of each setting minus that of the engine as it is. An interval that crosses the line shows no effect on these questions.</p>
-{{forest .Ablations}}
+<h3>recall@10</h3>{{forest .Ablations "recall@10"}}
+{{if multihop .Ablations}}<h3>recall@10 of questions that need several memories</h3>{{forest .Ablations "recall@10 multi-hop"}}{{end}}
 <table><tr><th>setting</th><th></th><th>recall@10</th><th>difference</th><th>all@10</th><th>MRR</th><th>multi-hop recall@10</th></tr>
 {{range .Ablations}}<tr><td>{{.Setting.Name}}</td><td></td><td>{{cell .Measures "recall@10"}}</td><td>{{signed (get .Difference "recall@10")}}</td><td>{{signed (get .Difference "all@10")}}</td><td>{{signed (get .Difference "MRR")}}</td><td>{{signed (get .Difference "recall@10 multi-hop")}}</td></tr>
 {{end}}</table>{{end}}
@@ -143,23 +145,24 @@ func barsSVG(t Table, measure string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// forestSVG draws the differences of the ablations with their intervals about a line at zero.
-func forestSVG(list []Ablation) template.HTML {
-	const width, row, left = 960.0, 22.0, 300.0
+// forestSVG draws the differences of the ablations in one measure, with their intervals, about a line at
+// zero. What lies past a fifth is drawn at the edge, so that the small ones can be told apart.
+func forestSVG(list []Ablation, measure string) template.HTML {
+	const width, row, left, most = 960.0, 22.0, 300.0, .2
 	reach := .02
 	for _, a := range list {
-		e := a.Difference["recall@10"]
-		reach = max(reach, math.Abs(e.Low), math.Abs(e.High), math.Abs(e.Mean))
+		e := a.Difference[measure]
+		reach = min(most, max(reach, math.Abs(e.Low), math.Abs(e.High), math.Abs(e.Mean)))
 	}
-	x := func(v float64) float64 { return left + (width-left-20)*(v/reach+1)/2 }
+	x := func(v float64) float64 { return left + (width-left-40)*(max(-reach, min(reach, v))/reach+1)/2 }
 	height := row*float64(len(list)) + 30
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="ablations">`, width, height)
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="ablations: %s">`, width, height, template.HTMLEscapeString(measure))
 	for _, v := range []float64{-reach, -reach / 2, 0, reach / 2, reach} {
 		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="0" y2="%g" stroke="#9996"/><text x="%.1f" y="%g" text-anchor="middle">%+.3f</text>`, x(v), x(v), height-20, x(v), height-4, v)
 	}
 	for i, a := range list {
-		e, y := a.Difference["recall@10"], row*float64(i)+row/2
+		e, y := a.Difference[measure], row*float64(i)+row/2
 		fmt.Fprintf(&b, `<text x="%g" y="%.1f" text-anchor="end">%s</text><line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="2"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s"><title>%s</title></circle>`,
 			left-10, y+4, template.HTMLEscapeString(a.Setting.Name), x(e.Low), x(e.High), y, y, palette[0], x(e.Mean), y, palette[0], signed(e))
 	}

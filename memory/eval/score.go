@@ -131,8 +131,12 @@ func (c *Config) score() (Report, error) {
 		title string
 		keep  func(string) bool
 	}{{"all", all}}
-	if len(c.Apart) > 0 {
-		apart := func(id string) bool { return slices.Contains(c.Apart, s.key.Names[id]) || slices.Contains(c.Apart, id) }
+	there := false
+	for _, name := range s.key.Names {
+		there = there || slices.Contains(c.Apart, name)
+	}
+	if there {
+		apart := func(id string) bool { return slices.Contains(c.Apart, s.key.Names[id]) }
 		sets = append(sets, struct {
 			title string
 			keep  func(string) bool

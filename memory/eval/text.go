@@ -101,5 +101,8 @@ func share(e Estimate) string {
 	if e.N == 0 {
 		return "-"
 	}
+	if e.Low == e.High { // of one conversation no interval can be had
+		return fmt.Sprintf("%.3f (n=%d)", e.Mean, e.N)
+	}
 	return fmt.Sprintf("%.3f [%.3f, %.3f] (n=%d)", e.Mean, e.Low, e.High, e.N)
 }
