@@ -162,6 +162,7 @@ func AnalysisRange(p Project) (lo, hi []byte)  { return projectRange(spaceAnalys
 func TombstoneRange(p Project) (lo, hi []byte) { return projectRange(spaceTombstone, p) }
 func DerivedRange(p Project) (lo, hi []byte)   { return projectRange(spaceDerived, p) }
 func HashRange(p Project) (lo, hi []byte)      { return projectRange(spaceHash, p) }
+func IdemRange(p Project) (lo, hi []byte)      { return projectRange(spaceIdem, p) }
 func TailsRange(p Project) (lo, hi []byte)     { return projectRange(spaceTail, p) }
 func BasisRange(p Project) (lo, hi []byte)     { return projectRange(spaceBasis, p) }
 func ConfirmRange() (lo, hi []byte)            { return []byte{spaceConfirm}, []byte{spaceConfirm + 1} }

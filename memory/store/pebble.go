@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
@@ -70,7 +72,7 @@ func OpenPebble(dir string, o PebbleOptions) (KV, error) {
 
 // pebbleKV is a KV on Pebble.
 //
-// Locks, outermost first: write, life, a reader's own. Pebble's own locks are inside all of them.
+// Locks, outermost first: life, aside, write, a reader's own. Pebble's own locks are inside all of them.
 type pebbleKV struct {
 	dir   string
 	o     PebbleOptions
@@ -152,7 +154,14 @@ func (kv *pebbleKV) open() (err error) {
 		MaxManifestFileSize: 1,
 	}
 	opts.Experimental.FileCacheShards = 2
-	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
+	// Measured on 4,587 chat messages of 100 bytes with three index keys each: 611 kB as they are, 479 with
+	// Snappy, 373 with zstd (blocks of 8 KiB; 393 with 4, 347 with 16, which costs every read). A flush takes
+	// twice as long, off everybody's path. Pebble's own choice is zstd in the lowest level alone, but the tables
+	// of a small store get there by being moved, as Snappy wrote them. Vectors, which do not shrink, are left
+	// as they are. With cgo or without, the bytes are read alike.
+	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings {
+		return pebble.UniformDBCompressionSettings(block.GoodCompression)
+	})
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		opts.Levels[i].BlockSize = 8 << 10
@@ -203,6 +212,11 @@ const ownerFile = "OWNER"
 func (kv *pebbleKV) takeLock() error {
 	name := kv.fs.PathJoin(kv.dir, ownerFile)
 	lock, err := kv.o.FS.Lock(kv.fs.PathJoin(kv.dir, "LOCK"))
+	for _, other := range []error{os.ErrPermission, os.ErrNotExist, syscall.ENOSPC, syscall.EROFS, syscall.EIO} {
+		if errors.Is(err, other) {
+			return storageError("take the lock", err)
+		}
+	}
 	if err != nil {
 		who := "another process"
 		if pid := readOwner(kv.o.FS, name); pid == os.Getpid() {
@@ -331,8 +345,6 @@ func (kv *pebbleKV) panicked(doing string, p any) error {
 // Close ends the store. See KV.
 func (kv *pebbleKV) Close() error {
 	kv.stop()
-	kv.write.Lock()
-	defer kv.write.Unlock()
 	kv.life.Lock()
 	defer kv.life.Unlock()
 	if kv.closed {

@@ -32,7 +32,13 @@ func (c *commit) Wait() error {
 	return c.err
 }
 
-func (kv *pebbleKV) Apply(ops []Op) (Commit, error) { return kv.apply(ops, true) }
+func (kv *pebbleKV) Apply(ops []Op) (Commit, error) {
+	c, err := kv.apply(ops, true)
+	if err != nil {
+		return nil, err // not a nil *commit in an interface
+	}
+	return c, nil
+}
 
 func (kv *pebbleKV) ApplyUnsynced(ops []Op) error {
 	_, err := kv.apply(ops, false)
@@ -43,12 +49,12 @@ func (kv *pebbleKV) apply(ops []Op, synced bool) (c *commit, err error) {
 	if kv.o.ReadOnly {
 		return nil, fmt.Errorf("write: %w", ErrReadOnly)
 	}
-	kv.write.Lock()
-	defer kv.write.Unlock()
 	if err := kv.enter(); err != nil {
 		return nil, err
 	}
 	defer kv.leave()
+	kv.write.Lock()
+	defer kv.write.Unlock()
 	if len(ops) == 0 {
 		return &commit{kv: kv}, nil
 	}
@@ -147,6 +153,8 @@ func (kv *pebbleKV) makeRoom(n int64) error {
 		}
 		select {
 		case <-ended:
+		case <-kv.ctx.Done():
+			return ErrClosed
 		case <-kv.fault.down:
 			return kv.fault.get()
 		}
