@@ -36,8 +36,10 @@ type Options struct {
 	Pebble store.PebbleOptions
 	// Embedder decides which embedder runs; nil is none, and words and graphs carry everything.
 	Embedder embed.Provider
-	// Expand gives related words for a question's words; nil is none.
-	Expand func(word string) []query.Related
+	// Expand gives the related words of a question's stem; nil is the program's own word table. ExactWords
+	// switches them off.
+	Expand     func(stem string) []query.Related
+	ExactWords bool
 	// Now is the clock, NewID makes an id of a time in Unix milliseconds; nil are the real ones.
 	Now   func() time.Time
 	NewID func(ms int64) graph.ID
@@ -111,6 +113,11 @@ func Open(dir string, o Options) (*Bank, error) {
 	}
 	if o.Zone == nil {
 		o.Zone = time.Local
+	}
+	if o.ExactWords {
+		o.Expand = nil
+	} else if o.Expand == nil {
+		o.Expand = relatedWords()
 	}
 	if o.Tuning == nil {
 		t := query.Default()
