@@ -47,6 +47,11 @@ func (a *app) bankOptions() (memory.Options, error) {
 		}
 		o.Zone = zone
 	}
+	tuning, err := tuned(c.Query.Tuning)
+	if err != nil {
+		return o, err // load has looked at it already
+	}
+	o.Tuning = &tuning
 	o.Embedder = embed.NewAuto(embed.Config{
 		Provider: c.Embedding.Provider,
 		Ollama: ollama.Config{

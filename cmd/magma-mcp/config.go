@@ -77,7 +77,8 @@ type ConsolidationConfig struct {
 
 // QueryConfig is what a question may cost.
 type QueryConfig struct {
-	EmbedDeadline Duration `toml:"embed_deadline"`
+	EmbedDeadline Duration           `toml:"embed_deadline"`
+	Tuning        map[string]float64 `toml:"tuning"` // see tuned
 }
 
 // SecretsConfig says what becomes of keys and passwords in a memory: "warn", "mask" or "refuse".
@@ -211,6 +212,9 @@ func (c Config) check() error {
 		positive("store.max_content_kb", c.Store.MaxContentKB),
 		positive("embedding.batch", c.Embedding.Batch),
 	)
+	if _, tuneErr := tuned(c.Query.Tuning); tuneErr != nil {
+		err = errors.Join(err, tuneErr)
+	}
 	if c.Time.Zone != "" {
 		if _, zoneErr := time.LoadLocation(c.Time.Zone); zoneErr != nil {
 			err = errors.Join(err, fmt.Errorf("time.zone: %q is no IANA time zone, like Europe/Berlin", c.Time.Zone))

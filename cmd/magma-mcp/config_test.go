@@ -11,6 +11,9 @@ import (
 
 	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/query"
 )
 
 const example = "../../config.example.toml"
@@ -76,6 +79,8 @@ func TestConfigIsReadStrictly(t *testing.T) {
 		"[time]\nzone = \"Mars/Olympus\"\n":                `time.zone: "Mars/Olympus" is no IANA time zone`,
 		"[store]\nmax_content_kb = 0\n":                    "store.max_content_kb: 0 came",
 		"[store]\nmax_content_kb = 100000\n":               "store.max_content_kb: 100000 came; at most 8192",
+		"[query.tuning]\nwobble = 1\n":                     "query.tuning.wobble: no such value; there are anchors,",
+		"[query.tuning]\nbeam = 1.5\n":                     "query.tuning.beam: 1.5 came; a whole number is allowed",
 		"[secrets]\npolicy = \"eat\"\n":                    "secrets.policy",
 		"[time]\nweek_start = \"friday\"\n":                "time.week_start",
 		"[embedding]\nprovider = \"cloud\"\nbatch = 0\n":   "embedding.batch: 0 came",
@@ -182,5 +187,18 @@ func TestAutoProject(t *testing.T) {
 	}
 	if n := name(t.TempDir()); n == "" || n == "api" {
 		t.Errorf("outside a repository: %q", n)
+	}
+}
+
+func TestTuned(t *testing.T) {
+	got, err := tuned(map[string]float64{"max_nodes": 7, "walk": 0.5, "no_walk": 1, "k1": 2, "weight_why_causal": 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := query.Default()
+	want.MaxNodes, want.Walk, want.NoWalk, want.K1 = 7, 0.5, true, 2
+	want.Weights[query.Why][graph.Causal] = 0.25
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
