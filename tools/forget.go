@@ -59,8 +59,11 @@ func forget(ctx context.Context, e memory.Engine, c *call) (answer, error) {
 	if !c.chosen() && len(c.complaints) == 0 {
 		c.complain("ids: missing; give ids or refs, a choice (query, speaker, session, source, tags, written_by, since, until), everything, or the confirm code of a preview")
 	}
-	if err := c.project(&choice.Project, false); err != nil {
+	if err := c.project(&choice.Project, false); err != nil && !c.codeAlone(choice) {
 		return answer{}, err
+	}
+	if c.codeAlone(choice) {
+		choice.Project = ""
 	}
 	r, err := e.Forget(ctx, choice)
 	if err != nil {
@@ -71,6 +74,13 @@ func forget(ctx context.Context, e memory.Engine, c *call) (answer, error) {
 		r.Text = removalText(r)
 	}
 	return answer{r.Text, removalAnswer{r}}, nil
+}
+
+// codeAlone reports whether the call brings a confirm code and names no project: the code knows its own.
+// A token that is tied to projects and has a default one keeps to that.
+func (c *call) codeAlone(choice memory.Choice) bool {
+	tied := c.scope.Allowed != nil && c.scope.Project != ""
+	return len(c.complaints) == 0 && choice.Confirm != "" && c.value("project") == nil && !tied
 }
 
 // chosen reports whether the call says what to forget.

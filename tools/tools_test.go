@@ -383,6 +383,26 @@ func TestScope(t *testing.T) {
 	valid(t, "recall", call(t, readOnly, f, local, "recall", `{}`))
 }
 
+// A confirm code alone is enough, wherever the preview was made.
+func TestConfirmCodeKnowsItsProject(t *testing.T) {
+	f := &fake{removal: memory.Removal{Status: memory.StatusForgotten}}
+	for scope, want := range map[*tools.Scope]string{
+		{Project: "here"}:                            "",
+		{RequireProject: true}:                       "",
+		{Project: "here", Allowed: []string{"here"}}: "here",
+	} {
+		f.choice.Project = "unset"
+		valid(t, "forget", call(t, t.Context(), f, *scope, "forget", `{"confirm":"ABC","project":null}`))
+		if f.choice.Project != want || f.choice.Confirm != "ABC" {
+			t.Errorf("%+v: got %+v", *scope, f.choice)
+		}
+	}
+	valid(t, "forget", call(t, t.Context(), f, tools.Scope{Project: "here"}, "forget", `{"confirm":"ABC","project":"There"}`))
+	if f.choice.Project != "there" {
+		t.Errorf("got %q", f.choice.Project)
+	}
+}
+
 func TestWritesOutliveTheirCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -126,7 +126,7 @@ type settings struct {
 	Config   string `placeholder:"FILE" help:"Configuration file (env MAGMA_CONFIG)."`
 	DataDir  string `placeholder:"DIR" help:"Where memories are kept (env MAGMA_DATA_DIR)."`
 	Project  string `placeholder:"NAME" help:"Project (namespace); auto takes the enclosing repository's name (env MAGMA_PROJECT)."`
-	Zone     string `placeholder:"ZONE" help:"IANA time zone in which words like yesterday are read (env MAGMA_ZONE)."`
+	Zone     string `placeholder:"ZONE" aliases:"time-zone" help:"IANA time zone in which words like yesterday are read (env MAGMA_ZONE)."`
 	LogLevel string `placeholder:"LEVEL" help:"debug, info, warn or error, to standard error (env MAGMA_LOG_LEVEL)."`
 }
 
