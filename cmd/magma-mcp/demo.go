@@ -146,13 +146,17 @@ func (d *demonstration) call(ctx context.Context, tool string, args map[string]a
 	if err != nil {
 		return nil, err
 	}
-	return structured, d.print(line + "\n" + strings.TrimRight(text.String(), "\n") + "\n")
+	if err := d.print(line + "\n" + text.String()); err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintln(d.stdout)
+	return structured, err
 }
 
 // callLine is a call as one line: the tool and its arguments in the order of its schema.
 func callLine(name string, args map[string]any) (string, error) {
 	var b strings.Builder
-	b.WriteString("> " + name)
+	b.WriteString(">>> " + name)
 	for _, t := range tools.All() {
 		if t.Name != name {
 			continue

@@ -26,8 +26,10 @@ const (
 	maxLine = 64 << 20
 	// maxRunning is how many requests run at once: twice what saturates the store's group commit.
 	maxRunning = 32
-	// maxPending is how many requests may wait before reading pauses.
-	maxPending = 1024
+	// maxPending is how many requests may wait before reading pauses, where a long one counts as one more
+	// for every slotBytes: 128 MiB in all, two of the longest.
+	maxPending = 4096
+	slotBytes  = 32 << 10
 	// drainEOF is how long requests may run on after stdin has ended, drainSignal after a signal, and
 	// drainLast what cancelled ones get to notice. Together with closing the store they stay under the
 	// ten seconds after which a client kills a server.
@@ -208,7 +210,7 @@ func (c *conn) take(ctx context.Context, l line) {
 		c.notified(ctx, m, text)
 		return
 	}
-	c.start(ctx, m.ID, m.needs(), func(ctx context.Context) any { return c.answer(ctx, m, text) })
+	c.start(ctx, m.ID, m.needs(), len(text), func(ctx context.Context) any { return c.answer(ctx, m, text) })
 }
 
 // takeBatch answers a JSON-RPC batch, which protocol version 2025-03-26 has, with one array.
@@ -228,7 +230,7 @@ func (c *conn) takeBatch(ctx context.Context, text []byte) {
 			needs = max(needs, m.needs())
 		}
 	}
-	c.start(ctx, nil, min(needs, write), func(ctx context.Context) any {
+	c.start(ctx, nil, min(needs, write), len(text), func(ctx context.Context) any {
 		var answers []any
 		for _, item := range items {
 			m, bad := open(item)
@@ -344,9 +346,13 @@ func (m envelope) needs() need {
 }
 
 // start runs a request on a goroutine of its own and sends what run answers, in the order its need
-// asks for. It blocks while too many wait.
-func (c *conn) start(ctx context.Context, id json.RawMessage, needs need, run func(context.Context) any) {
-	if needs != stream {
+// asks for. size is that of its message. It blocks while too many wait.
+func (c *conn) start(ctx context.Context, id json.RawMessage, needs need, size int, run func(context.Context) any) {
+	slots := 1 + size/slotBytes
+	if needs == stream {
+		slots = 0 // it would hold them for ever
+	}
+	for range slots { // one goroutine takes them all, so two requests cannot wait for each other
 		select {
 		case c.pending <- struct{}{}:
 		case <-c.broken:
@@ -370,9 +376,11 @@ func (c *conn) start(ctx context.Context, id json.RawMessage, needs need, run fu
 
 	c.requests.Go(func() {
 		defer cancel()
-		if needs != stream {
-			defer func() { <-c.pending }()
-		}
+		defer func() {
+			for range slots {
+				<-c.pending
+			}
+		}()
 		if mine != nil {
 			defer close(mine)
 		}
