@@ -8,15 +8,19 @@ package resources
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -204,106 +208,159 @@ func (r reader) read(ctx context.Context, req mcp.ReadResourceRequest) (contents
 	if a.project != "" && (a.project == "*" || !scope.Allows(a.project)) {
 		return nil, fmt.Errorf("%s%s", NotFound, uri)
 	}
-	value, page, err := r.get(ctx, scope, a)
+	v, err := r.get(ctx, scope, a)
 	if memory.CodeOf(err) == memory.CodeNotFound {
 		return nil, fmt.Errorf("%s%s", NotFound, uri)
 	}
 	if err != nil {
 		return nil, errors.New(tools.FaultLine(r.log, "read "+a.page, err))
 	}
+	// A list shows the beginnings of its memories where the whole would be too long for a client; each
+	// is whole at its own resource, which is as long as it is.
+	var text, mime string
+	for _, most := range []int{math.MaxInt, 64 << 10, 8 << 10, 1 << 10, 128} {
+		if v.shorten(most) > tools.MaxAnswer {
+			continue // not even the texts alone
+		}
+		if text, mime, err = v.render(a); err != nil || len(text) <= tools.MaxAnswer || v.contents == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if text == "" || len(text) > tools.MaxAnswer && a.page != "memory" {
+		return nil, errors.New(a.page + ": the answer would be over 1 MiB; ask for less, with limit or a narrower time")
+	}
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mime, Text: text}}, nil
+}
+
+// view is a page's JSON value, what prints it to read, and the contents in it that can be shortened.
+type view struct {
+	value    any
+	page     func() string
+	contents []content
+}
+
+// content is a memory's text inside a value, and the mark that says it was cut (nil where there is none).
+type content struct {
+	text      *string
+	shortened *bool
+}
+
+// render is the view as the address asks for it.
+func (v view) render(a address) (text, mime string, err error) {
 	if a.query.Get("format") == "md" {
-		return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: page()}}, nil
+		return v.page(), "text/markdown", nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return nil, fmt.Errorf("print %s: %w", a.page, err)
+	if err := enc.Encode(v.value); err != nil {
+		return "", "", fmt.Errorf("print %s: %w", a.page, err)
 	}
-	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "application/json", Text: strings.TrimSuffix(b.String(), "\n")}}, nil
+	return strings.TrimSuffix(b.String(), "\n"), "application/json", nil
 }
 
-// get asks the engine for a page: its JSON value, and what prints it to read.
-func (r reader) get(ctx context.Context, scope tools.Scope, a address) (value any, page func() string, err error) {
-	number := func(name string) (int, error) {
+// shorten cuts every content to at most that many bytes, at a character, and marks it. It returns how
+// many bytes they have left.
+func (v view) shorten(most int) (total int) {
+	for _, c := range v.contents {
+		if end := most; len(*c.text) > most {
+			for end > 0 && !utf8.RuneStart((*c.text)[end]) {
+				end--
+			}
+			*c.text = (*c.text)[:end] + " ..."
+			if c.shortened != nil {
+				*c.shortened = true
+			}
+		}
+		total += len(*c.text)
+	}
+	return total
+}
+
+// contentsOf are the contents of a list of memories.
+func contentsOf(list []memory.Memory) []content {
+	var out []content
+	for i := range list {
+		out = append(out, content{&list[i].Content, &list[i].Shortened})
+	}
+	return out
+}
+
+// get asks the engine for a page.
+func (r reader) get(ctx context.Context, scope tools.Scope, a address) (v view, err error) {
+	number := func(name string) int {
 		s := a.query.Get(name)
-		if s == "" {
-			return 0, nil
+		n, atoi := strconv.Atoi(s)
+		if s != "" && (atoi != nil || n < 0) && err == nil {
+			err = memory.Errorf(memory.CodeInvalid, "%s: %q came; a whole number is allowed", name, s)
 		}
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 0 {
-			return 0, memory.Errorf(memory.CodeInvalid, "%s: %q came; a whole number is allowed", name, s)
-		}
-		return min(n, mostEntries), nil
+		return min(n, mostEntries)
+	}
+	limit, depth := number("limit"), min(number("depth"), mostDepth)
+	if err != nil {
+		return v, err
 	}
 	switch a.page {
 	case "projects":
 		all, err := r.engine.Projects(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
 		seen := []memory.ProjectInfo{}
 		for _, p := range all {
 			if scope.Allows(p.Project) {
 				seen = append(seen, p)
 			}
 		}
-		return map[string]any{"projects": seen}, func() string { return projectsPage(seen) }, nil
+		return view{map[string]any{"projects": seen}, func() string { return projectsPage(seen) }, nil}, err
 	case "stats":
 		s, err := r.engine.Stats(ctx, a.project)
-		return s, func() string { return statsPage(s) }, err
+		return view{s, func() string { return statsPage(s) }, nil}, err
 	case "recent":
-		limit, err := number("limit")
-		if err != nil {
-			return nil, nil, err
-		}
-		if limit == 0 {
-			limit = recentEntries
-		}
-		list, err := r.engine.Recent(ctx, a.project, limit)
-		return map[string]any{"project": a.project, "memories": present(list)}, func() string { return recentPage(a.project, list) }, err
+		list, err := r.engine.Recent(ctx, a.project, cmp.Or(limit, recentEntries))
+		list = slices.Clone(present(list))
+		return view{map[string]any{"project": a.project, "memories": list}, func() string { return recentPage(a.project, list) }, contentsOf(list)}, err
 	case "timeline":
-		limit, err := number("limit")
-		if err != nil {
-			return nil, nil, err
-		}
 		t, err := r.engine.Timeline(ctx, memory.TimelineQuery{Project: a.project, Since: a.query.Get("since"),
 			Until: a.query.Get("until"), Limit: limit, From: scope.Session(ctx)})
-		t.Entries = present(t.Entries)
-		return t, func() string { return timelinePage(t) }, err
+		t.Entries = slices.Clone(present(t.Entries))
+		var contents []content
+		for i := range t.Entries {
+			contents = append(contents, content{text: &t.Entries[i].Content})
+		}
+		return view{t, func() string { return timelinePage(t) }, contents}, err
 	case "memory":
 		m, err := r.engine.Get(ctx, a.project, a.name)
-		return m, func() string { return memoryPage(m) }, err
+		return view{m, func() string { return memoryPage(m) }, nil}, err
 	case "entities":
 		list, err := r.engine.Entities(ctx, a.project)
-		return map[string]any{"project": a.project, "entities": present(list)}, func() string { return entitiesPage(a.project, list) }, err
+		return view{map[string]any{"project": a.project, "entities": present(list)}, func() string { return entitiesPage(a.project, list) }, nil}, err
 	case "entity":
 		list, err := r.engine.Entity(ctx, a.project, a.name)
 		if err == nil && len(list) == 0 {
 			err = memory.Errorf(memory.CodeNotFound, "no entity of that name")
 		}
-		return map[string]any{"project": a.project, "name": a.name, "entities": present(list)}, func() string { return entityPage(a.project, list) }, err
+		list = slices.Clone(list)
+		var contents []content
+		for i := range list {
+			list[i].Memories = slices.Clone(list[i].Memories)
+			contents = append(contents, contentsOf(list[i].Memories)...)
+		}
+		return view{map[string]any{"project": a.project, "name": a.name, "entities": list}, func() string { return entityPage(a.project, list) }, contents}, err
 	default: // graph: parse lets no other through
-		depth, err := number("depth")
-		if err != nil {
-			return nil, nil, err
-		}
-		limit, err := number("limit")
-		if err != nil {
-			return nil, nil, err
-		}
 		g, err := r.engine.Graph(ctx, memory.GraphQuery{Project: a.project, Around: a.query.Get("around"),
-			Depth: min(depth, 5), Limit: limit, From: scope.Session(ctx)})
+			Depth: depth, Limit: limit, From: scope.Session(ctx)})
 		g.Nodes, g.Edges = present(g.Nodes), present(g.Edges)
-		return g, func() string { return graphPage(g) }, err
+		return view{g, func() string { return graphPage(g) }, nil}, err
 	}
 }
 
 // recentEntries is how many memories recent shows unless ?limit= says: a screenful or two.
-// mostEntries bounds ?limit=, so that no page grows with the store.
+// mostEntries bounds ?limit=, so that no page grows with the store; mostDepth is the walk's own bound.
 const (
 	recentEntries = 50
 	mostEntries   = 1000
+	mostDepth     = 5
 )
 
 func present[T any](list []T) []T {

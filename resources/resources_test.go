@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/server"
@@ -49,10 +51,13 @@ func (c *canned) Stats(_ context.Context, project string) (memory.Stats, error) 
 
 func (c *canned) Recent(_ context.Context, project string, limit int) ([]memory.Memory, error) {
 	c.asked = limit
-	if project != "a/b c" {
-		return nil, nil
+	switch project {
+	case "a/b c":
+		return []memory.Memory{hostile}, nil
+	case "long":
+		return slices.Repeat([]memory.Memory{{Ref: "7Q4K2Z", Content: strings.Repeat("\u00e9<", 300_000)}}, limit), nil
 	}
-	return []memory.Memory{hostile}, nil
+	return nil, nil
 }
 
 func (c *canned) Timeline(_ context.Context, q memory.TimelineQuery) (memory.Timeline, error) {
@@ -155,6 +160,16 @@ func TestJSON(t *testing.T) {
 	}
 	if q := e.asked.(memory.GraphQuery); q.Project != "a/b c" || q.Depth != 5 || q.Around != "C++" {
 		t.Errorf("got %+v", q)
+	}
+}
+
+// Lists show the beginnings of long memories, and no client gets more than it can take.
+func TestLongLists(t *testing.T) {
+	for _, uri := range []string{"memory://long/recent", "memory://long/recent?limit=3", "memory://long/recent?limit=1000", "memory://long/recent?limit=40&format=md"} {
+		text, _, message := read(t, t.Context(), &canned{}, uri)
+		if message != "" || len(text) > tools.MaxAnswer || len(text) < tools.MaxAnswer/20 || !utf8.ValidString(text) || !strings.Contains(text, "\u00e9 ...") && !strings.Contains(text, "< ...") {
+			t.Errorf("%s: %q, %d bytes", uri, message, len(text))
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ var recallTool = Tool{
 		"false means that nothing stored answers. Without query: pinned and newest.",
 	readOnly: true,
 	Properties: []Property{
-		{Name: "query", Type: "string", Description: "The question, in plain words"},
+		{Name: "query", Type: "string", Description: "The question, in plain words, with names rather than pronouns"},
 		{Name: "project", Type: "string", Description: "Namespace; \"*\" asks all"},
 		{Name: "limit", Type: "integer", Description: "Most memories (10)"},
 		{Name: "max_tokens", Type: "integer", Description: "Size of the text (2000)"},

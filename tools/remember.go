@@ -12,7 +12,8 @@ var rememberTool = Tool{
 	Name:  "remember",
 	Title: "Remember",
 	Description: "Store one memory durably, in its own words. Call it when the user states a fact, preference, decision, " +
-		"plan, event or error worth knowing later, or corrects one (name the old one in supersedes). One fact or turn per call.",
+		"plan, event or error worth knowing later, or corrects one (name the old one in supersedes). One fact or turn per call, with names rather than pronouns. " +
+		"Not for secrets, nor for what recall gave you.",
 	Properties: []Property{
 		{Name: "content", Type: "string", Required: true, Description: "The text to keep, as it was said"},
 		{Name: "project", Type: "string", Description: "Namespace; the default one if left out"},

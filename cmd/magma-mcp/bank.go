@@ -33,6 +33,7 @@ func (a *app) bankOptions() (memory.Options, error) {
 			WeekBefore: c.Time.WeekBeforeCalendar, RangeExclusive: c.Time.RangeExclusive,
 		},
 		MaxContent:      c.Store.MaxContentKB << 10,
+		ExactWords:      !c.Query.RelatedWords,
 		QuestionTimeout: time.Duration(c.Query.EmbedDeadline),
 		ResidentDocs:    c.Store.ResidentMemories,
 		Inspect:         inspector(c.Secrets.Policy),

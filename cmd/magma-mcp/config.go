@@ -78,6 +78,7 @@ type ConsolidationConfig struct {
 // QueryConfig is what a question may cost.
 type QueryConfig struct {
 	EmbedDeadline Duration           `toml:"embed_deadline"`
+	RelatedWords  bool               `toml:"related_words"`
 	Tuning        map[string]float64 `toml:"tuning"` // see tuned
 }
 
@@ -115,7 +116,7 @@ func Default() Config {
 		Time:          TimeConfig{WeekStart: "monday", Hemisphere: "northern", Holidays: "us"},
 		Embedding:     EmbeddingConfig{Provider: "auto", Models: []string{}, Batch: 64, KeepAlive: Duration(30 * time.Minute), Probe: Duration(2 * time.Second), Call: Duration(3 * time.Minute)},
 		Consolidation: ConsolidationConfig{Enabled: true},
-		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond)},
+		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond), RelatedWords: true},
 		Secrets:       SecretsConfig{Policy: "warn"},
 		HTTP:          HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{}},
 	}
