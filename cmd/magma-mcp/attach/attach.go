@@ -49,6 +49,9 @@ type Options struct {
 	RuntimeDir string
 	// Verbs are further operations for Do.
 	Verbs map[string]Verb
+
+	// socketCheck is how often an owner looks whether its socket is still there; 0: a minute.
+	socketCheck time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -60,6 +63,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Drain == 0 {
 		o.Drain = 10 * time.Second
+	}
+	if o.socketCheck == 0 {
+		o.socketCheck = time.Minute
 	}
 	return o
 }

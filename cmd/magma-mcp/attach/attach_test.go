@@ -451,3 +451,18 @@ func TestLongRuntimeDirFallsBack(t *testing.T) {
 		t.Errorf("%q, %v", p, err)
 	}
 }
+
+// A sweeper of temporary folders takes the socket of a running owner away.
+func TestSocketSweptAwayComesBack(t *testing.T) {
+	dir := t.TempDir()
+	a := start(t, dir, opener(dir), Options{socketCheck: time.Millisecond})
+	ctx := testContext(t)
+	if err := os.Remove(a.State().Address); err != nil {
+		t.Fatal(err)
+	}
+	b := start(t, dir, opener(dir), Options{})
+	role(t, b, RoleAttached)
+	if _, err := b.Remember(ctx, memory.Note{Content: "x"}); err != nil {
+		t.Error(err)
+	}
+}

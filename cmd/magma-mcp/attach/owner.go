@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,13 +34,14 @@ type owned struct {
 	ready chan struct{} // closed when engine is set
 	gone  chan struct{} // closed when no further call may begin
 
-	mu       sync.Mutex
-	engine   memory.Engine
-	leaving  bool
-	underWay int
-	idle     chan struct{} // closed when leaving and nothing is under way
-	guests   map[*wire]struct{}
-	address  string
+	mu        sync.Mutex
+	engine    memory.Engine
+	leaving   bool
+	underWay  int
+	idle      chan struct{} // closed when leaving and nothing is under way
+	guests    map[*wire]struct{}
+	address   string
+	listeners []net.Listener
 
 	journal  journal
 	handover chan struct{}  // closed when a newer process asked
@@ -71,14 +73,14 @@ func (o *owned) enter(ctx context.Context) (eng memory.Engine, leave func(), err
 	case <-patience.C:
 		return nil, nil, memory.Errorf(memory.CodeBusy, "the store is still being opened after %v: try again", o.e.o.Patience)
 	}
-	if !o.hold() {
+	if !o.begin() {
 		return nil, nil, errGoing
 	}
 	return o.engine, o.leave, nil // engine was set before ready closed
 }
 
-// hold counts something in that departing waits for, unless it has begun.
-func (o *owned) hold() bool {
+// begin counts something in that departing waits for, unless it has begun.
+func (o *owned) begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.leaving {
@@ -107,12 +109,9 @@ func (e *Engine) own() (handed bool, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
 	defer cancel()
 
-	ln, err := o.listen()
-	if err != nil {
+	if err := o.listen(ctx); err != nil {
 		// Still of use to this process; the others will say that they cannot reach it.
 		e.o.Logger.Warn("no socket for other processes: they cannot share this store", "error", err)
-	} else {
-		o.tasks.Go(func() { o.accept(ctx, ln) })
 	}
 	e.set(o, nil)
 
@@ -132,20 +131,17 @@ func (e *Engine) own() (handed bool, err error) {
 				}
 			})
 		}
-		select {
-		case <-e.ctx.Done():
-		case <-o.handover:
-			handed = true
+		if handed = o.hold(ctx); handed {
 			e.o.Logger.Info("handing the store over to a newer process")
 		}
 	}
 
 	o.depart(handed, err != nil)
-	if ln != nil {
-		ln.Close()
-	}
 	cancel()
 	o.mu.Lock()
+	for _, ln := range o.listeners {
+		ln.Close()
+	}
 	for g := range o.guests {
 		g.Close()
 	}
@@ -158,6 +154,35 @@ func (e *Engine) own() (handed bool, err error) {
 	}
 	o.withdraw()
 	return handed, err
+}
+
+// hold keeps the store until the engine closes (false) or a newer process asks for it (true). Meanwhile
+// it looks after the socket: temporary folders are swept of what is old, by some systems also of sockets,
+// and a process that started then could neither reach the owner nor be it.
+func (o *owned) hold(ctx context.Context) (handed bool) {
+	t := time.NewTicker(o.e.o.socketCheck)
+	defer t.Stop()
+	for {
+		select {
+		case <-o.e.ctx.Done():
+			return false
+		case <-o.handover:
+			return true
+		case <-t.C:
+			o.mu.Lock()
+			path := o.address
+			o.mu.Unlock()
+			if path == "" {
+				continue
+			}
+			now := time.Now()
+			if err := os.Chtimes(path, now, now); errors.Is(err, fs.ErrNotExist) {
+				if err := o.listen(ctx); err != nil {
+					o.e.o.Logger.Warn("the socket for other processes was removed and cannot be made again", "error", err)
+				}
+			}
+		}
+	}
 }
 
 // depart refuses further calls, tells the guests, and waits for what is under way.
@@ -321,7 +346,7 @@ func (o *owned) serve(ctx context.Context, w *wire) error {
 					}
 					return
 				}
-				if !o.hold() {
+				if !o.begin() {
 					w.send(frame{Kind: kindGoing, ID: f.ID})
 					return
 				}
@@ -391,36 +416,34 @@ func newer(a, b string) bool {
 	return semver.IsValid(a) && semver.IsValid(b) && semver.Compare(a, b) > 0
 }
 
-// listen binds the socket and says where it is. The lock is held, so whatever lies there is stale.
-func (o *owned) listen() (net.Listener, error) {
+// listen binds the socket, says where it is, and accepts. The lock is held, so whatever lies there is stale.
+func (o *owned) listen(ctx context.Context) error {
 	path, err := socketPath(o.e.dir, o.e.o.RuntimeDir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if old, err := readOwner(o.e.dir); err == nil && old.Address != path && filepath.Base(old.Address) == filepath.Base(path) {
 		os.Remove(old.Address) // the same store, another runtime folder
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("unlink the old socket: %w", err)
+		return fmt.Errorf("unlink the old socket: %w", err)
 	}
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ln.SetUnlinkOnClose(false) // withdraw does that, under the lock
 	if err := os.Chmod(path, 0o600); err != nil {
 		ln.Close()
-		return nil, err
+		return err
 	}
 	o.mu.Lock()
 	o.address = path
+	o.listeners = append(o.listeners, ln)
 	o.mu.Unlock()
+	o.tasks.Go(func() { o.accept(ctx, ln) })
 	host, _ := os.Hostname() // "" says as much as an error would
-	if err := writeOwner(o.e.dir, ownerFile{Address: path, PID: os.Getpid(), Host: host, Version: o.e.o.Version, Instance: o.e.instance}); err != nil {
-		ln.Close()
-		return nil, err
-	}
-	return ln, nil
+	return writeOwner(o.e.dir, ownerFile{Address: path, PID: os.Getpid(), Host: host, Version: o.e.o.Version, Instance: o.e.instance})
 }
 
 // withdraw takes the socket and its address away. The lock is still held.

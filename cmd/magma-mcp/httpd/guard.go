@@ -244,8 +244,9 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		Name string `json:"name"`
-		Meta struct {
+		Name      string          `json:"name"`
+		RequestID json.RawMessage `json:"requestId"` // of notifications/cancelled
+		Meta      struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	} `json:"params"`

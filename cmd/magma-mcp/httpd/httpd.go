@@ -127,8 +127,9 @@ type Server struct {
 	mu       sync.Mutex
 	stopping bool
 	underWay int
-	idle     chan struct{} // closed when stopping and nothing is under way
-	pending  map[string]int
+	idle     chan struct{}  // closed when stopping and nothing is under way
+	pending  map[string]int // answers that HTTP+SSE streams still owe
+	flights  map[flight]*context.CancelFunc
 	addr     net.Addr
 }
 
@@ -159,7 +160,7 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("TLS needs both a certificate file and a key file")
 	}
 	s := &Server{
-		o: o, loopback: loopback, idle: make(chan struct{}), pending: map[string]int{},
+		o: o, loopback: loopback, idle: make(chan struct{}), pending: map[string]int{}, flights: map[flight]*context.CancelFunc{},
 		slots:    make(chan struct{}, o.Limits.Calls),
 		events:   newEvents(o.Now),
 		limiters: limiters{rate: o.Limits.Rate, burst: o.Limits.Burst},

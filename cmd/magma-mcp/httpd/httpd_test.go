@@ -281,6 +281,9 @@ func TestForeignPagesAreRefused(t *testing.T) {
 	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("preflight: %s %v", resp.Status, resp.Header)
 	}
+	if resp := r.request("GET", "/sse", ""); resp.StatusCode != 200 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a stream is open to every page: %v", resp.Header)
+	}
 	if resp := r.request("OPTIONS", "/mcp", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); resp.StatusCode != 403 {
 		t.Errorf("foreign preflight: %s", resp.Status)
 	}
@@ -620,6 +623,52 @@ func TestGracefulStop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A client that gives up says so, and the call ends, over a connection that stays.
+func TestCancelledNotificationEndsTheCall(t *testing.T) {
+	r := serve(t, Options{})
+	r.engine.hold, r.engine.begun = make(chan struct{}), make(chan struct{}, 1)
+	c := r.client("streamable 2025-06-18", nil)
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "recall", Arguments: map[string]any{"query": "x"}})
+		got <- err
+	}()
+	<-r.engine.begun
+	cancel()
+	if err := <-got; err == nil {
+		t.Error("the call succeeded")
+	}
+	id := r.session()
+	done := make(chan *http.Response, 1)
+	go func() {
+		done <- r.request("POST", "/mcp", `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"recall","arguments":{"query":"x"}}}`, "Mcp-Session-Id", id)
+	}()
+	<-r.engine.begun
+	other := r.session()
+	cancelling := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}`
+	r.request("POST", "/mcp", cancelling, "Mcp-Session-Id", other) // not this session's
+	select {
+	case resp := <-done:
+		t.Fatalf("another session ended the call: %s", resp.Status)
+	default:
+	}
+	r.request("POST", "/mcp", cancelling, "Mcp-Session-Id", id)
+	select {
+	case resp := <-done:
+		if resp.StatusCode != 202 {
+			t.Errorf("cancelled: %s", resp.Status)
+		}
+	case <-time.After(watchdog):
+		t.Error("the call goes on")
+	}
+	if r.mu.Lock(); len(r.flights) != 0 {
+		t.Errorf("%d calls are still listed", len(r.flights))
+	}
+	r.mu.Unlock()
 }
 
 // mcp-go alone loses most notifications that a tool sends during a call.

@@ -59,11 +59,47 @@ func (s *Server) serveStreamable(w http.ResponseWriter, r *http.Request) {
 			var stop context.CancelFunc
 			ctx, stop = context.WithTimeout(ctx, s.o.Limits.Call)
 			defer stop()
+			if id != "" {
+				defer s.cancellable(id, m.ID, stop)()
+			}
+		} else if m.Method == string(mcp.MethodNotificationCancelled) && id != "" {
+			s.cancelled(id, m.Params.RequestID)
 		}
 	}
 	out := s.newWriter(w, modern)
 	s.stream.ServeHTTP(out, r.WithContext(context.WithValue(ctx, writerKey{}, out)))
+	if !out.sent && ctx.Err() != nil {
+		out.WriteHeader(http.StatusAccepted) // mcp-go answers nothing then; nobody waits for more
+	}
 	out.finish()
+}
+
+// flight names a call under way: ids are unique within a session alone.
+type flight struct{ session, id string }
+
+// cancellable lets notifications/cancelled end a call, which mcp-go does not do over HTTP: a client that
+// gives up need not close the connection. The returned function takes the call out again.
+func (s *Server) cancellable(session string, id []byte, stop context.CancelFunc) func() {
+	key := flight{session, string(id)}
+	entry := &stop
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flights[key] = entry
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.flights[key] == entry { // an id used twice: the later one's
+			delete(s.flights, key)
+		}
+	}
+}
+
+func (s *Server) cancelled(session string, id []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop := s.flights[flight{session, string(id)}]; stop != nil {
+		(*stop)()
+	}
 }
 
 type sseKey struct{}

@@ -23,7 +23,8 @@ type writer struct {
 	rc       *http.ResponseController
 	limit    time.Duration
 	modern   bool
-	status   int // held back until the first Write: mending may change it
+	origin   string // of the page that asked, where it is allowed
+	status   int    // held back until the first Write: mending may change it
 	sent     bool
 	answered func() // may be nil; called once an answer is out
 	answers  int    // written and not yet flushed
@@ -35,7 +36,7 @@ type writer struct {
 const flushMark = "notifications/magma-mcp/flush"
 
 func (s *Server) newWriter(w http.ResponseWriter, modern bool) *writer {
-	return &writer{ResponseWriter: w, rc: http.NewResponseController(w), limit: s.o.Limits.Write, modern: modern, flushes: make(chan struct{}, 1)}
+	return &writer{ResponseWriter: w, rc: http.NewResponseController(w), limit: s.o.Limits.Write, modern: modern, origin: w.Header().Get("Access-Control-Allow-Origin"), flushes: make(chan struct{}, 1)}
 }
 
 type writerKey struct{}
@@ -77,6 +78,12 @@ func (w *writer) WriteHeader(status int) {
 func (w *writer) start() {
 	if !w.sent {
 		w.sent = true
+		if h := w.Header(); h.Get("Access-Control-Allow-Origin") == "*" {
+			h.Del("Access-Control-Allow-Origin") // mcp-go's default for HTTP+SSE
+			if w.origin != "" {
+				h.Set("Access-Control-Allow-Origin", w.origin)
+			}
+		}
 		if w.status != 0 {
 			w.ResponseWriter.WriteHeader(w.status)
 		}
