@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"unicode/utf8"
 
 	"github.com/magma-mcp/magma-mcp/memory/foreign"
@@ -18,9 +20,12 @@ import (
 type ImportOptions struct {
 	// From is the format: "" looks at the file; "magma-mcp" is an export; the others are package foreign's.
 	From string
-	// Project is where the memories of another program's file go; "" is the default. An export's memories
-	// keep their own projects, but for those of one project when Project is given.
+	// Name is how the file is called, where the one given is a copy; "" is its own.
+	Name string
+	// Project is where the memories go; of an export it takes one project's alone. "" leaves an export's in
+	// their own projects, and puts those of another program into Default.
 	Project string
+	Default string // "" is the Bank's default project
 	// All refuses the whole file for one bad line, before anything is stored.
 	All bool
 	// Revive brings back what was forgotten here; otherwise tombstones win, those in the file too.
@@ -86,6 +91,9 @@ func (b *Bank) Import(ctx context.Context, fsys fs.FS, name string, o ImportOpti
 			return rep, err
 		}
 	}
+	if o.Default == "" {
+		o.Default = b.o.DefaultProject
+	}
 	src, err := foreign.Open(fsys, name)
 	if err != nil {
 		return rep, Errorf(CodeInvalid, "import: %w", err)
@@ -107,6 +115,11 @@ func (b *Bank) Import(ctx context.Context, fsys fs.FS, name string, o ImportOpti
 	im := &importer{b: b, ctx: ctx, o: &o, rep: &rep}
 	err = im.run(src)
 	return rep, storageError("importing", err)
+}
+
+// ImportFile is Import of a path of the operating system.
+func (b *Bank) ImportFile(ctx context.Context, path string, o ImportOptions) (ImportReport, error) {
+	return b.Import(ctx, os.DirFS(filepath.Dir(path)), filepath.Base(path), o)
 }
 
 // importer takes in one source.
@@ -173,6 +186,9 @@ func (im *importer) one(f foreign.File) error {
 	}
 	defer r.Close()
 	im.file = f.Name
+	if f.Alone && im.o.Name != "" {
+		im.file = im.o.Name
+	}
 	in := bufio.NewReaderSize(&counter{r: r, im: im}, 64<<10)
 	head, err := in.Peek(64 << 10)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
@@ -183,7 +199,7 @@ func (im *importer) one(f foreign.File) error {
 	if format == "" {
 		if isExport(head) {
 			format = NativeFormat
-		} else if format = string(foreign.Detect(f.Name, head)); format == "" {
+		} else if format = string(foreign.Detect(im.file, head)); format == "" {
 			if f.Alone {
 				return Errorf(CodeInvalid, "import: %s is in no format that is known; --from names it: %s, %s", f.Name, NativeFormat, foreign.Names())
 			}

@@ -92,7 +92,11 @@ func (im *importer) note(format foreign.Format, f *foreign.Note) error {
 	}
 	from := im.o.Session
 	from.Client = "import: " + string(format)
-	n := Note{Content: f.Content, Project: im.o.Project, OccurredAt: at, Speaker: f.Speaker, Session: f.Session, Kind: f.Kind, Source: f.Source,
+	project := im.o.Project
+	if project == "" {
+		project = im.o.Default
+	}
+	n := Note{Content: f.Content, Project: project, OccurredAt: at, Speaker: f.Speaker, Session: f.Session, Kind: f.Kind, Source: f.Source,
 		Entities: f.Entities, Tags: f.Tags, IdempotencyKey: key, From: from}
 	if name, err := CanonicalProject(n.Project, b.o.DefaultProject, false); err != nil {
 		return err

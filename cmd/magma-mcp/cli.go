@@ -32,6 +32,8 @@ type cli struct {
 	Projects projectsCommand `cmd:"" help:"All projects of the store."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make every derived row anew from the memories."`
 	Check    checkCommand    `cmd:"" help:"Check the store: every row against the memories."`
+	Export   exportCommand   `cmd:"" help:"Write the memories to a file of JSON lines that imports to the same bytes."`
+	Import   importCommand   `cmd:"" help:"Take in an export, or what another program remembered: notes, conversations, knowledge graphs."`
 	Setup    setupCommand    `cmd:"" help:"Write a client's settings, so that it starts the memory; --undo takes it back."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything between a client and its memories; say what to do."`
 	Eval     evalCommand     `cmd:"" help:"Measure what is found on conversations with questions; a table, JSON and a page with plots."`

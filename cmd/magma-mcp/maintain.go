@@ -40,6 +40,9 @@ var verbs = map[string]attach.Verb{
 		}
 		return struct{}{}, m.Rebuild(ctx, nil)
 	},
+	verbExport:   runExport,
+	verbImport:   runImport,
+	verbProgress: runProgress,
 }
 
 func maintain(e memory.Engine) (maintainer, error) {
