@@ -75,7 +75,7 @@ func Run(s *index.Shard, q *Request) Result {
 	w := r.walk(anchors)
 	w.settle()
 	list := best(r.cand, r.final, k)
-	list = r.choose(list)
+	list = w.reserve(r.choose(list))
 	res := Result{Found: len(r.cand), Weights: r.weights, Speakers: r.speakers, Entities: r.entities, Anchors: slices.Clone(anchors)}
 	r.judge(&res, list)
 	scale := float64(0)
@@ -117,6 +117,42 @@ func (w *walker) path(o uint32, anchors []uint32) []Via {
 		o = st.from
 	}
 	slices.Reverse(out)
+	return out
+}
+
+// reserve gives every Reserve-th rank to the best that only the walk over the semantic, causal and entity
+// graphs found, if its step is worth ReserveFrom: what answers a question in other words, far from where it is
+// asked, scores below the tenth neighbour of what shares its words.
+func (w *walker) reserve(list []uint32) []uint32 {
+	n := w.t.Reserve
+	if n <= 0 || len(list) == 0 {
+		return list
+	}
+	var finds []uint32
+	for o, st := range w.reached {
+		if st.relation != graph.Next && st.relation != graph.Previous && st.score >= w.t.ReserveFrom {
+			finds = append(finds, o)
+		}
+	}
+	slices.SortFunc(finds, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(w.reached[b].score, w.reached[a].score), cmp.Compare(a, b))
+	})
+	out := slices.Clone(list)
+	at := n - 1
+	for _, o := range finds {
+		if at > len(out) {
+			break
+		}
+		i := slices.Index(out, o)
+		if i >= 0 && i <= at {
+			continue // it stands high enough by itself
+		}
+		if i >= 0 {
+			out = slices.Delete(out, i, i+1)
+		}
+		out = slices.Insert(out, at, o)
+		at += n
+	}
 	return out
 }
 

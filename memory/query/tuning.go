@@ -26,22 +26,24 @@ type Tuning struct {
 	ExpandWindow float32 // of that, in the neighbourhood
 	Expand       float32 // weight of a related word against the word itself
 	// The walk.
-	Walk      float32 // what a step is worth beside an anchor's own score
-	Jump      float32 // share of its step that a memory is worth which nothing but the walk finds
-	Anchors   int
-	Beam      int
-	MaxDepth  int
-	MaxNodes  int
-	Gamma     float32
-	Drop      float32       // a step that scores below this share of the best anchor is not taken
-	Lambda1   float32       // structure
-	Lambda2   float32       // affinity to the question
-	Weights   [4][5]float32 // by Intent, then by graph.Graph
-	Similar   int           // neighbours per node in the semantic graph
-	Hub       int           // memories looked at per entity, nearest to the question first
-	Fixed     bool          // weights of General whatever the intent (ablation)
-	NoWalk    bool
-	Diversity float32 // taken off a memory next to one already chosen, where several pieces are asked for
+	Walk        float32 // what a step is worth beside an anchor's own score
+	Jump        float32 // share of its step that a memory is worth which nothing but the walk finds
+	Anchors     int
+	Beam        int
+	MaxDepth    int
+	MaxNodes    int
+	Gamma       float32
+	Drop        float32       // a step that scores below this share of the best anchor is not taken
+	Lambda1     float32       // structure
+	Lambda2     float32       // affinity to the question
+	Weights     [4][5]float32 // by Intent, then by graph.Graph
+	Similar     int           // neighbours per node in the semantic graph
+	Hub         int           // memories looked at per entity, nearest to the question first
+	Reserve     int           // every how many ranks one is kept for what only the walk found; 0: none
+	ReserveFrom float32
+	Fixed       bool // weights of General whatever the intent (ablation)
+	NoWalk      bool
+	Diversity   float32 // taken off a memory next to one already chosen, where several pieces are asked for
 	// Confidence: the share of the question's informative words that the best memory and its neighbourhood
 	// hold, and the vector nearness that stands in for it.
 	Cover       float32
@@ -55,9 +57,9 @@ type Tuning struct {
 func Default() Tuning {
 	t := Tuning{
 		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6, Bare: 0.7,
-		Speaker: 0.7, Named: 0.3, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1,
+		Speaker: 0.7, Named: 0.4, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1,
 		Time: 0.5, Dated: 0.3, Phrase: 0.15, Vector: 0.5, VectorTop: 50, Expand: 0.5, ExpandWindow: 0.3,
-		Walk: 0.3, Jump: 1, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
+		Walk: 0.3, Jump: 0.7, Reserve: 7, ReserveFrom: 0.45, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
 		Cover: 0.33, CoverVector: 0.6,
 	}
