@@ -59,7 +59,7 @@ func Default() Tuning {
 		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6, Bare: 0.7,
 		Speaker: 0.7, Named: 0.4, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1,
 		Time: 0.5, Dated: 0.3, Phrase: 0.15, Vector: 0.5, VectorTop: 50, Expand: 0.5, ExpandWindow: 0.3,
-		Walk: 0.3, Jump: 0.7, Reserve: 7, ReserveFrom: 0.45, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
+		Walk: 0.3, Jump: 0.7, Reserve: 7, ReserveFrom: 0.42, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
 		Cover: 0.33, CoverVector: 0.6,
 	}
