@@ -52,7 +52,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("/mcp", s.authenticated(http.HandlerFunc(s.serveStreamable)))
 	mux.Handle("/sse", s.authenticated(http.HandlerFunc(s.serveSSE)))
 	mux.Handle("/sse/message", s.authenticated(http.HandlerFunc(s.serveMessage)))
-	return s.metrics.count(s.sameSite(mux))
+	return s.observe(s.sameSite(mux))
 }
 
 // sameSite refuses what a foreign web page could make a browser send: a Host that is not ours (a name
@@ -159,6 +159,11 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			http.Error(w, "Unauthorized: send Authorization: Bearer TOKEN; the token of the server's own user is in the file http-token of its data folder, `magma-mcp token add` makes others", http.StatusUnauthorized)
 			return
 		}
+		note(r.Context(), func(a *access) {
+			if a.token = who.token; a.token == "" {
+				a.token = "(built-in)"
+			}
+		})
 		if wait, ok := s.limiters.take(who.token, s.o.Now()); !ok {
 			s.metrics.refused.WithLabelValues("rate").Inc()
 			w.Header().Set("Retry-After", "1")
@@ -273,6 +278,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) (m message, mo
 		return m, false, false
 	}
 	json.Unmarshal(body, &m) // what is no message is mcp-go's to refuse
+	note(r.Context(), func(a *access) {
+		if m.Method != "" {
+			a.method = oneOf(knownCalls, m.Method)
+		}
+		if m.Method == string(mcp.MethodToolsCall) {
+			a.tool = oneOf(knownTools, m.Params.Name)
+		}
+	})
 	modern = mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(m.Params.Meta.Version)
 	if m.Method != string(mcp.MethodToolsCall) { // a tool complains in its own words
 		if bad := tools.BadText(body); bad != "" {

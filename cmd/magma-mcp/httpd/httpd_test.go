@@ -228,6 +228,9 @@ func TestTokenIsAlwaysAskedFor(t *testing.T) {
 			}
 		}
 	}
+	if n := strings.Count(r.log.String(), "request refused"); n < 1 || n > 3 {
+		t.Errorf("%d lines about refused requests, want about one a second", n)
+	}
 	if resp := r.request("GET", "/healthz", "", "Authorization", ""); resp.StatusCode != 200 || !strings.Contains(r.text(resp), `"ok"`) {
 		t.Errorf("health: %s", resp.Status)
 	}
@@ -568,6 +571,9 @@ func TestOtherLibraryOnBothTransports(t *testing.T) {
 			}
 			if strings.Contains(r.log.String(), "note") {
 				t.Error("the log holds what was remembered")
+			}
+			if l := r.log.String(); !strings.Contains(l, "tool=remember") || strings.Contains(l, r.secret) {
+				t.Errorf("the log of requests: %.2000s", l)
 			}
 			if m := r.text(r.request("GET", "/metrics", "")); strings.Contains(m, "note") || !strings.Contains(m, `tool="remember"`) {
 				t.Errorf("metrics: %s", m)

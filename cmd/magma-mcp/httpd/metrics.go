@@ -1,6 +1,8 @@
 package httpd
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/time/rate"
 )
 
 // metrics is what /metrics shows: how much, how long and how often refused, never for which memory,
@@ -26,7 +29,7 @@ var (
 	knownPaths   = []string{"/mcp", "/sse", "/sse/message", "/healthz", "/metrics"}
 	knownMethods = []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead}
 	knownCalls   = []string{"initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read",
-		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover"}
+		"resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "notifications/initialized", "notifications/cancelled", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover"}
 	knownTools = []string{"remember", "recall", "why", "when", "forget"}
 )
 
@@ -72,14 +75,43 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// count counts every request by its status.
-func (m *metrics) count(next http.Handler) http.Handler {
+// access is what a request's log line says of it: never what it is about.
+type access struct {
+	token        string
+	method, tool string // of the MCP message
+}
+
+type accessKey struct{}
+
+// note fills the log line of the request that ctx belongs to.
+func note(ctx context.Context, fill func(*access)) {
+	if a, ok := ctx.Value(accessKey{}).(*access); ok {
+		fill(a)
+	}
+}
+
+// observe counts and logs every request. What is refused is a warning, once a second at most: an attack
+// must not fill the disk.
+func (s *Server) observe(next http.Handler) http.Handler {
+	refusals := rate.Sometimes{Interval: time.Second}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &counted{ResponseWriter: w, status: http.StatusOK}
+		began := time.Now()
+		c, a := &counted{ResponseWriter: w, status: http.StatusOK}, &access{}
+		path, method := oneOf(knownPaths, r.URL.Path), oneOf(knownMethods, r.Method)
 		defer func() {
-			m.requests.WithLabelValues(oneOf(knownPaths, r.URL.Path), oneOf(knownMethods, r.Method), strconv.Itoa(c.status)).Inc()
+			s.metrics.requests.WithLabelValues(path, method, strconv.Itoa(c.status)).Inc()
+			log := func(level slog.Level, what string) {
+				s.o.Log.Log(r.Context(), level, what, "path", path, "method", method, "status", c.status, "token", a.token,
+					"call", a.method, "tool", a.tool, "took", time.Since(began).Round(time.Microsecond), "from", r.RemoteAddr)
+			}
+			switch c.status {
+			case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable:
+				refusals.Do(func() { log(slog.LevelWarn, "request refused") })
+			default:
+				log(slog.LevelDebug, "request")
+			}
 		}()
-		next.ServeHTTP(c, r)
+		next.ServeHTTP(c, r.WithContext(context.WithValue(r.Context(), accessKey{}, a)))
 	})
 }
 
