@@ -315,7 +315,7 @@ func (b *Bank) Timeline(ctx context.Context, q TimelineQuery) (Timeline, error) 
 		}
 		e := TimelineEntry{Memory: r.ID.String(), Ref: r.Ref(), Speaker: r.Speaker, Source: r.Source, Content: r.Content}
 		if x.time < 0 {
-			a := occurredAnswer(&found{record: r})
+			a, _ := occurredAnswer(&found{record: r})
 			e.Start, e.End, e.Grain = a.Start, a.End, a.Grain
 			if r.Until == nil {
 				e.Start = rfc(r.At.Time())

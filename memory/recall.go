@@ -48,7 +48,8 @@ type inquiry struct {
 	ref        time.Time
 	degraded   []string
 	vectors    []questionVector
-	coverage   float64 // the best share of the question's informative words that anything found holds
+	event      *otherEvent // that the question names to say where its own lies; nil for none
+	coverage   float64     // the best share of the question's informative words that anything found holds
 }
 
 // Recall finds the context for a question within a token budget.
