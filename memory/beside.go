@@ -32,7 +32,29 @@ func (b *Bank) anchorWindow(in *inquiry) (*otherEvent, error) {
 	if err != nil || len(ds) == 0 || ds[0].match < anchorMatch {
 		return nil, err
 	}
-	return &otherEvent{words: t.Anchor, relation: t.Relation, answer: ds[0].TimeAnswer, iv: ds[0].iv}, nil
+	e := &otherEvent{words: t.Anchor, relation: t.Relation, answer: ds[0].TimeAnswer, iv: ds[0].iv}
+	e.narrow(in)
+	return e, nil
+}
+
+// narrow makes the asked side of the event the question's window, a signal for the search.
+func (e *otherEvent) narrow(in *inquiry) {
+	q := *in.question
+	switch e.relation {
+	case "after", "since":
+		if !e.iv.OpenStart {
+			q.Start, q.Windowed = e.iv.Start.Unix(), true
+		}
+	case "before", "until":
+		if !e.iv.OpenStart {
+			q.End, q.Windowed = e.iv.Start.Unix(), true
+		}
+	default:
+		if !e.iv.OpenStart && !e.iv.OpenEnd {
+			q.Start, q.End, q.Windowed = e.iv.Start.Unix(), e.iv.End.Unix(), true
+		}
+	}
+	in.question, in.request.Question = &q, &q
 }
 
 // anchorMatch is the share of the other event's words that its memory has to hold: a wrong event hides the right answers.

@@ -38,6 +38,7 @@ const (
 	wished        = 0.6  // a question or a wish dates nothing by the day on which it was said
 	misfit        = 0.3  // outside a window that may be meant otherwise
 	clockOfDay    = 0.9  // finer than the day that is asked
+	whenSaid      = 0.5  // a time named in words whose own time is asked
 	agreement     = 0.15 // of another memory's confidence in the same time
 	leastMatch    = 0.25 // share of the question's words without which nothing is dated
 	noise         = 0.1  // of the best: what is below is left out
@@ -374,9 +375,13 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 		if lengths && !m.Duration {
 			trust *= trustOccurred
 		}
-		ahead := m.Tense > 0 && !m.OpenStart && !m.End.Before(t.record.At.Time())
+		at := t.record.At.Time()
+		ahead := !m.OpenStart && (m.Start.After(at) || m.Tense > 0 && (m.OpenEnd || m.End.After(at)))
 		if w.tense < 0 && ahead || w.tense > 0 && !ahead {
 			trust *= otherTense
+		}
+		if w.said {
+			trust *= whenSaid // what was said then may be of any other time
 		}
 		if m.Grain < temporal.Day {
 			trust *= clockOfDay
@@ -391,7 +396,9 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 		}
 	}
 	trust := trustOccurred
-	if sentence >= 0 {
+	if w.said {
+		trust = trustNamed
+	} else if sentence >= 0 {
 		s := t.record.Content[t.sentences[sentence][0]:t.sentences[sentence][1]]
 		if w.tense < 0 && (strings.ContainsAny(s, "?？") || wishes(s)) {
 			trust *= wished
@@ -403,7 +410,7 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 			}
 		}
 	}
-	if t.near {
+	if t.near && !w.said {
 		trust *= besideDated
 	}
 	if w.tense > 0 {

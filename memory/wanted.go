@@ -16,6 +16,7 @@ type wanted struct {
 	names    []string // those speakers' names, folded
 	tense    int8     // -1 it happened, +1 it is to come, 0 unknown
 	begins   bool     // the beginning of something is asked: "when did Bo start", "since when"
+	said     bool     // when something was said is asked: "when did Bo mention"
 }
 
 // wantedWord is one informative word of the question: its stem and its related stems with their likeness.
@@ -61,7 +62,7 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 			}
 		}
 	})
-	w.tense, w.begins = askedTense(lower)
+	w.tense, w.begins, w.said = askedTense(lower)
 	skip := func(span string) [2]int {
 		if i := strings.Index(lower, strings.ToLower(span)); span != "" && i >= 0 {
 			return [2]int{i, i + len(span)}
@@ -121,8 +122,8 @@ func (w *wanted) isSpeaker(in *inquiry, stem string) bool {
 	return false
 }
 
-// askedTense reads the question's own tense, and whether it asks for a beginning.
-func askedTense(q string) (tense int8, begins bool) {
+// askedTense reads the question's own tense, and whether it asks for a beginning or for words.
+func askedTense(q string) (tense int8, begins, said bool) {
 	f := strings.FieldsFunc(q, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r == '\'' || r == '’' || r > 127) })
 	for i, w := range f {
 		next := ""
@@ -144,9 +145,11 @@ func askedTense(q string) (tense int8, begins bool) {
 		switch w {
 		case "start", "started", "begin", "began", "join", "joined", "since", "become", "became":
 			begins = true
+		case "mention", "mentioned", "tell", "told", "say", "said", "announce", "announced":
+			said = true
 		}
 	}
-	return tense, begins
+	return tense, begins, said
 }
 
 // likeness is how much a word of a text counts for a word of the question: itself, a related word, or one of
