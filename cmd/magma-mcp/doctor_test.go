@@ -246,3 +246,49 @@ func TestSetupStartsTheServer(t *testing.T) {
 		})
 	}
 }
+
+// One session's end is the next one's beginning.
+func TestHooksOnTheCommandLine(t *testing.T) {
+	clean(t)
+	dir := t.TempDir()
+	transcript := filepath.Join(t.TempDir(), "t.jsonl")
+	lines := `{"type":"user","uuid":"u1","timestamp":"2026-11-29T10:00:00Z","message":{"role":"user","content":"Please move the login page to Svelte."}}
+{"type":"assistant","uuid":"a1","timestamp":"2026-11-29T10:05:00Z","message":{"role":"assistant","content":[{"type":"text","text":"The login page is on Svelte now; the old template is gone."}]}}
+`
+	if err := os.WriteFile(transcript, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hook := func(event string) string {
+		t.Helper()
+		input, err := json.Marshal(map[string]any{"session_id": "s1", "transcript_path": transcript})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), []string{"--data-dir", dir, "--project", "site", "hook", "claude-code", event}, bytes.NewReader(input), &stdout, &stderr); code != exitOK {
+			t.Fatalf("%s: exit code %d: %s", event, code, &stderr)
+		}
+		return stdout.String()
+	}
+	if out := hook("start"); out != "" {
+		t.Errorf("an empty memory says %q", out)
+	}
+	for range 3 { // a client's retries
+		if out := hook("stop"); out != "" {
+			t.Errorf("stop prints %q", out)
+		}
+	}
+	var answer struct {
+		Out struct {
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if err := json.Unmarshal([]byte(hook("start")), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"move the login page to Svelte", "old template is gone", "claude-code:a1"} {
+		if strings.Count(answer.Out.Context, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, answer.Out.Context)
+		}
+	}
+}

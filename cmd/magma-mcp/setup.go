@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,8 +28,6 @@ func (c *setupCommand) Run(a *app) error {
 	switch {
 	case c.PrintRule:
 		return a.print(setup.Rule)
-	case c.Client == "":
-		return a.print("Clients: " + strings.Join(setup.Clients(), ", "))
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -37,11 +37,19 @@ func (c *setupCommand) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
+	// The name on the PATH outlives an update where the file behind it does not (Homebrew, asdf).
+	if named, err := exec.LookPath("magma-mcp"); err == nil {
+		there, errThere := os.Stat(named)
+		here, errHere := os.Stat(self)
+		if abs, err := filepath.Abs(named); err == nil && errThere == nil && errHere == nil && os.SameFile(there, here) {
+			self = abs
+		}
 	}
 	place := setup.Place{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}
 	server := setup.Server{Name: c.Name, Command: self, Args: a.flags.again()}
+	if c.Client == "" {
+		return c.list(a, place, server)
+	}
 	if c.Print {
 		path, text, err := setup.Snippet(c.Client, place, server)
 		if err != nil {
@@ -67,6 +75,12 @@ func (c *setupCommand) Run(a *app) error {
 		if change.Backup != "" {
 			fmt.Fprintf(&b, "        before: %s\n", change.Backup)
 		}
+		if c.DryRun && (change.Action == "create" || change.Action == "change") {
+			for line := range strings.Lines(string(change.New)) {
+				b.WriteString("    " + line)
+			}
+			b.WriteString("\n")
+		}
 	}
 	if !c.Undo && err == nil {
 		b.WriteString(note + "\n")
@@ -80,6 +94,17 @@ func (c *setupCommand) Run(a *app) error {
 		}
 	}
 	return err
+}
+
+// list says of each client whether it is set up.
+func (c *setupCommand) list(a *app, place setup.Place, server setup.Server) error {
+	var b strings.Builder
+	for _, id := range setup.Clients() {
+		path, state := setup.State(id, place, server)
+		fmt.Fprintf(&b, "%-15s %-16s %s\n", id, state, path)
+	}
+	b.WriteString("magma-mcp setup CLIENT writes a client's settings; --dry-run shows what it would write, --undo takes it out again.\n")
+	return a.print(b.String())
 }
 
 // again is the flags that a client has to give, so that its server is the one of this call: paths are
@@ -112,6 +137,8 @@ type hookCommand struct {
 
 // Run answers a client's hook: what a session starts with, what is kept of its end.
 func (c *hookCommand) Run(a *app) error {
+	ctx, cancel := context.WithTimeout(a.ctx, setup.HookLimit(c.Event))
+	defer cancel()
 	o, err := a.open()
 	if err != nil {
 		return err
@@ -119,9 +146,9 @@ func (c *hookCommand) Run(a *app) error {
 	project, err := o.scope.ProjectFor("", false)
 	if err == nil {
 		if c.Event == "start" {
-			err = setup.ClaudeCodeStart(a.ctx, o.engine, project, a.stdin, a.stdout)
+			err = setup.ClaudeCodeStart(ctx, o.engine, project, a.stdin, a.stdout)
 		} else {
-			err = setup.ClaudeCodeStop(a.ctx, o.engine, project, a.stdin)
+			err = setup.ClaudeCodeStop(ctx, o.engine, project, a.stdin)
 		}
 	}
 	if closing := o.close(); err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -20,6 +21,17 @@ var hookEvents = []struct {
 	{"SessionStart", "startup|resume|clear|compact", "start", 10},
 	// The end of an answer: request and outcome are kept. Asynchronous work is left to the store's owner.
 	{"Stop", "", "stop", 20},
+}
+
+// HookLimit is how long a hook may take: a little less than its client gives it, so that the store is
+// closed in order. event is "start" or "stop".
+func HookLimit(event string) time.Duration {
+	for _, h := range hookEvents {
+		if h.verb == event {
+			return time.Duration(h.timeout-2) * time.Second
+		}
+	}
+	return 5 * time.Second
 }
 
 // setHooks adds the hooks to Claude Code's settings, in place of those that are there from before.
