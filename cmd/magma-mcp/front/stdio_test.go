@@ -492,8 +492,28 @@ func TestListenStream(t *testing.T) {
 			t.Errorf("got %+v, want %s of subscription 1", r, want)
 		}
 	}
+	began := time.Now()
 	if rest := c.end(); !strings.Contains(rest, `"id":1`) {
 		t.Errorf("the stream's own request has no answer: %s", rest)
+	}
+	if d := time.Since(began); d > drainEOF/2 {
+		t.Errorf("the stream held the end up for %v", d)
+	}
+}
+
+// What a script sends right behind initialize is written by the client that it names.
+func TestInitializeGoesFirst(t *testing.T) {
+	for range 20 {
+		var by string
+		f := &fake{remember: func(_ context.Context, n memory.Note) error { by = n.From.Client; return nil }}
+		var out bytes.Buffer
+		in := strings.NewReader(initialize + "\n" + toolCall(1, "remember", `{"content":"a"}`) + "\n")
+		if err := ServeStdio(t.Context(), New(Options{Engine: f}).MCP, in, &out, nil); err != nil {
+			t.Fatal(err)
+		}
+		if by != "test" {
+			t.Fatalf("written by %q", by)
+		}
 	}
 }
 
