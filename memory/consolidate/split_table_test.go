@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -33,8 +32,6 @@ type talk struct {
 }
 
 type turn struct{ id, speaker, text string }
-
-var sessionKey = regexp.MustCompile(`^session_(\d+)$`)
 
 func talks(t *testing.T) []talk {
 	var raw []struct {

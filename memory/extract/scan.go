@@ -23,7 +23,6 @@ type token struct {
 	sent     int32
 }
 
-func (t token) span() Span { return Span{int(t.from), int(t.to)} }
 func (t token) is(r string) bool {
 	return !t.word && t.low == r
 }

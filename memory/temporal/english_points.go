@@ -31,7 +31,7 @@ func (p *parser) partAt(i int) (pt part, turn int, next int) {
 	} else if p.is(j, "last") || p.is(j, "past") {
 		turn, j = -1, j+1
 	}
-	if early == false && p.is(j, "early") {
+	if !early && p.is(j, "early") {
 		early, j = true, j+1
 	} else if p.is(j, "late") && !late {
 		late, j = true, j+1
@@ -196,7 +196,6 @@ func (p *parser) joint(j int, pt *point) int {
 		}
 	case p.is(k, "for") && p.isNumber(k+1), p.is(k, "of"), p.is(k, "around"):
 		k++
-	case p.is(k, "in") && pt.hasClk && p.isAny(k+1, "the") == false:
 	}
 	return k
 }

@@ -23,7 +23,7 @@ func (p *parser) separator(i int, between bool) int {
 func (p *parser) span(i int, between bool) (Mention, int) {
 	led := p.isAny(i-1, "from", "between")
 	i = p.skip(i, "in")
-	if between && p.is(i-1, "between") == false && p.is(i, "between") {
+	if between && !p.is(i-1, "between") && p.is(i, "between") {
 		i++
 	}
 	if m, e := p.dayRange(i, between, led); e != 0 {
@@ -207,7 +207,7 @@ func (p *parser) clockRange(i int, between, led bool) (Mention, int) {
 	if s == 0 && p.is(k, "but") && p.is(k+1, "before") {
 		s = k + 2
 	}
-	if s == 0 && between == false && p.is(k, "and") && led {
+	if s == 0 && !between && p.is(k, "and") && led {
 		s = k + 1
 	}
 	if s == 0 {
