@@ -392,6 +392,16 @@ func (s *Shard) Neighbour(o uint32, k int) (uint32, bool) {
 	return s.neighbour(&s.Docs[o], k)
 }
 
+// Around is the stretch of o's session within the Kernel's reach, o's place in it, and whether the session has
+// a name: in one without, memories more than three hours apart are no neighbours (see Neighbour). The slice
+// is not to be changed.
+func (s *Shard) Around(o uint32) (docs []uint32, at int, named bool) {
+	d := &s.Docs[o]
+	se := &s.sessions[d.Session]
+	lo, hi := max(0, int(d.Pos)-len(Kernel)+1), min(len(se.docs), int(d.Pos)+len(Kernel))
+	return se.docs[lo:hi], int(d.Pos) - lo, se.name != ""
+}
+
 // Session is the memories of o's session in order; it is not to be changed.
 func (s *Shard) Session(o uint32) []uint32 { return s.sessions[s.Docs[o].Session].docs }
 

@@ -13,6 +13,7 @@ import (
 // arrays is the scratch space of one run: one number per memory for each signal.
 type arrays struct {
 	words, window, base, final, acc, soft []float32
+	tops                                  []float32 // the best scores of each session
 	touched, group                        []uint32
 	cand                                  []uint32
 	scratch                               index.Scratch
@@ -91,7 +92,7 @@ func (r *run) lexical() {
 			d := &s.Docs[o]
 			r.words[o] += float32(r.idf[i] * saturate(r.soft[o], r.t.K1, r.t.B, float32(d.Len), avg))
 		}
-		if window {
+		if window && own*everywhere < n {
 			r.spread(own, n, wavg)
 		}
 		for _, o := range r.group {
@@ -99,6 +100,10 @@ func (r *run) lexical() {
 		}
 	}
 }
+
+// everywhere: a word that more than one memory in five holds is in nearly every neighbourhood, where it tells
+// nothing (its weight there is near 0) and costs most.
+const everywhere = 5
 
 // gather collects the memories that hold term i or a word related to it into group, and how often, into
 // soft. A related word of weight a counts as the c times for which saturate(c) = a * saturate(1), so that
@@ -172,10 +177,13 @@ func (r *run) spread(own, n int, wavg float32) {
 		if i >= own && own > 0 {
 			tf = float32(tf * r.t.ExpandWindow)
 		}
-		for k := 1 - len(index.Kernel); k < len(index.Kernel); k++ {
-			x, ok := s.Neighbour(o, k)
-			if !ok {
-				continue
+		docs, at, named := s.Around(o)
+		for j, x := range docs {
+			k := j - at
+			if !named {
+				if _, ok := s.Neighbour(o, k); !ok {
+					continue
+				}
 			}
 			if r.acc[x] == 0 {
 				r.touched = append(r.touched, x)
@@ -374,21 +382,23 @@ func (r *run) context() {
 	if !r.q.Graphs.Has(graph.Temporal) {
 		return
 	}
-	best := map[uint32][]float32{}
-	if t.Session > 0 {
+	k := t.SessionTop
+	if t.Session > 0 && k > 0 {
+		r.tops = append(r.tops[:0], make([]float32, k*s.SessionCount())...)
 		for _, o := range r.cand {
-			k := s.Docs[o].Session
-			best[k] = insertTop(best[k], r.base[o], t.SessionTop)
+			at := int(s.Docs[o].Session) * k
+			insertTop(r.tops[at:at+k], r.base[o])
 		}
 	}
 	for _, o := range r.cand {
 		d := &s.Docs[o]
-		if top := best[d.Session]; len(top) > 0 && s.SessionName(o) != "" {
+		if t.Session > 0 && k > 0 && s.SessionName(o) != "" {
 			var sum float32
-			for _, v := range top {
+			at := int(d.Session) * k
+			for _, v := range r.tops[at : at+k] {
 				sum += v
 			}
-			r.final[o] += float32(t.Session * (sum / float32(t.SessionTop)))
+			r.final[o] += float32(t.Session * (sum / float32(k)))
 		}
 		if t.Reply > 0 {
 			if p, ok := s.Neighbour(o, -1); ok && r.repliesTo(o) {
@@ -405,16 +415,13 @@ func (r *run) repliesTo(o uint32) bool {
 	return ok && r.words[p] > 0 && r.s.Docs[p].Flags&index.Question != 0 && r.s.Docs[p].Speaker != r.s.Docs[o].Speaker
 }
 
-func insertTop(top []float32, v float32, n int) []float32 {
-	i := len(top)
-	for i > 0 && top[i-1] < v {
-		i--
+// insertTop keeps the greatest values of a list in top, greatest first.
+func insertTop(top []float32, v float32) {
+	for i := range top {
+		if v > top[i] {
+			top[i], v = v, top[i]
+		}
 	}
-	if i >= n {
-		return top
-	}
-	top = slices.Insert(top, i, v)
-	return top[:min(n, len(top))]
 }
 
 // best is the k candidates with the highest score, best first, ties by ordinal.
