@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -45,15 +46,28 @@ func (t *talker) sentence() string {
 
 func fillBench(b *testing.B, n int) *Bank {
 	b.Helper()
-	bank, err := Open(b.TempDir(), Options{Zone: time.UTC})
-	if err != nil {
-		b.Fatal(err)
-	}
+	bank := openFilled(b, b.TempDir(), n)
 	b.Cleanup(func() {
 		if err := bank.Close(); err != nil {
 			b.Error(err)
 		}
 	})
+	return bank
+}
+
+func fillStore(b *testing.B, dir string, n int) {
+	b.Helper()
+	if err := openFilled(b, dir, n).Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func openFilled(b *testing.B, dir string, n int) *Bank {
+	b.Helper()
+	bank, err := Open(dir, Options{Zone: time.UTC})
+	if err != nil {
+		b.Fatal(err)
+	}
 	t := newTalker(1)
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range n {
@@ -130,5 +144,40 @@ func BenchmarkBareBatch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkFirstRecall opens a store and asks its first question: the project's index is loaded on the way.
+func BenchmarkFirstRecall(b *testing.B) {
+	for _, n := range []int{10000, 100000} {
+		b.Run(fmt.Sprintf("memories=%d", n), func(b *testing.B) {
+			dir := b.TempDir()
+			fillStore(b, dir, n)
+			for b.Loop() {
+				bank, err := Open(dir, Options{Zone: time.UTC})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := bank.Recall(ctx, Question{Query: "What did Ana say about the garden?"}); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				b.ReportMetric(float64(m.HeapAlloc)/1e6, "heap-MB")
+				if z, ok := bank.kv.(store.Sizer); ok {
+					size, err := z.DiskBytes()
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(float64(size)/float64(n), "disk-B/memory")
+				}
+				if err := bank.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
 	}
 }
