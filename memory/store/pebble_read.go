@@ -82,7 +82,10 @@ func (kv *pebbleKV) iterator(snap *snapshot, lo, hi []byte) (*pebble.Iterator, *
 		}
 		from = snap.s
 	}
-	o := &pebble.IterOptions{LowerBound: bytes.Clone(lo), UpperBound: bytes.Clone(hi)}
+	o := &pebble.IterOptions{UpperBound: bytes.Clone(hi)}
+	if len(lo) > 0 { // an empty bound is none; Pebble's own checks (in race builds) trip over it
+		o.LowerBound = bytes.Clone(lo)
+	}
 	if hi == nil {
 		o.UpperBound = nil
 	} else if bytes.Compare(lo, hi) >= 0 {
@@ -123,8 +126,12 @@ func (kv *pebbleKV) scan(snap *snapshot, lo, hi []byte, yield func(Row, error) b
 	valid, more := false, true
 	for want := 1; more; want = min(2*want, chunkRows) {
 		rows = rows[:0]
-		err := kv.enter()
-		if err == nil {
+		err := func() (err error) {
+			if err := kv.enter(); err != nil {
+				more = false
+				return err
+			}
+			defer kv.leave()
 			for len(rows) < want {
 				if valid {
 					valid = it.Next()
@@ -148,10 +155,8 @@ func (kv *pebbleKV) scan(snap *snapshot, lo, hi []byte, yield func(Row, error) b
 				mem = append(append(mem, k...), v...)
 				rows = append(rows, Row{mem[at : at+len(k) : at+len(k)], mem[at+len(k) : at+n : at+n]})
 			}
-			kv.leave()
-		} else {
-			more = false
-		}
+			return err
+		}()
 		for i := range rows {
 			if !yield(rows[i], nil) {
 				return
