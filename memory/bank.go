@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/index"
@@ -35,7 +36,16 @@ type Options struct {
 	KV     store.KV
 	Pebble store.PebbleOptions
 	// Embedder decides which embedder runs; nil is none, and words and graphs carry everything.
-	Embedder embed.Provider
+	// EmbedderFor makes it once the store is open, told the space of an Ollama model that the store's
+	// vectors are in (zero: none); it is called where Embedder is nil.
+	Embedder    embed.Provider
+	EmbedderFor func(stay embed.Space) embed.Provider
+	// Chat is the model that reads memories in the background; nil is none, and rules do what they can.
+	Chat consolidate.Chat
+	// Consolidation says how the background work is done; its Now and Logger are the Bank's where nil.
+	Consolidation consolidate.Options
+	// Paused does no background work: what is owed waits in the store.
+	Paused bool
 	// Expand gives the related words of a question's stem; nil is the program's own word table. ExactWords
 	// switches them off.
 	Expand     func(stem string) []query.Related
@@ -90,7 +100,7 @@ type Bank struct {
 	running   sync.WaitGroup // calls under way
 	stop      context.CancelFunc
 	slow      sync.WaitGroup
-	idle      gate
+	back      background
 	lastError atomic.Value // string
 }
 
@@ -166,7 +176,10 @@ func Open(dir string, o Options) (*Bank, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
-	b.startSlow(ctx)
+	if err := b.startSlow(ctx); err != nil {
+		cancel()
+		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+	}
 	return b, nil
 }
 
@@ -246,8 +259,7 @@ func (b *Bank) enter(ctx context.Context) (func(), error) {
 		b.running.Done()
 		return nil, Errorf(CodeClosed, "the memory is closed; start magma-mcp again")
 	}
-	b.idle.begin()
-	return func() { b.idle.end(); b.running.Done() }, nil
+	return b.running.Done, nil
 }
 
 // storageError turns an error of the store into one for the caller.

@@ -50,7 +50,7 @@ type fixture struct {
 func open(t *testing.T, change ...func(*Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, fs: vfs.NewMem(), clock: &clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}}
-	f.opts = Options{Now: f.clock.now, NewID: NewIDs(1), Zone: time.UTC}
+	f.opts = Options{Now: f.clock.now, NewID: NewIDs(1), Zone: time.UTC, Paused: true} // the worker would read the clock
 	for _, c := range change {
 		c(&f.opts)
 	}

@@ -360,6 +360,7 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 		}
 		b.watch.send(Change{Kind: "forgotten", Project: out.Project, IDs: names, At: b.o.Now()})
 		b.wake()
+		b.back.worker.Forgot(out.Project)
 	}
 	out.Text = forgetText(&out)
 	return out, nil
@@ -444,12 +445,19 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 		}
 		out.Removed.Memories++
 	}
+	ops, dropped, err := b.dropDerived(ops, p, gone)
+	if err != nil {
+		return nil, nil, err
+	}
 	commit, err := b.kv.Apply(ops)
 	if err != nil {
 		return nil, nil, err
 	}
 	if s != nil {
 		s.Lock()
+		for i := range dropped {
+			out.Removed.Edges += undraw(s, &dropped[i])
+		}
 		for _, id := range gone {
 			postings, edges, entities := s.Remove(id)
 			out.Removed.Postings += postings
@@ -506,20 +514,6 @@ func (b *Bank) removeRows(ops []store.Op, p store.Project, r *store.Record, t *s
 			out.Removed.Queue++
 			ops = append(ops, store.Op{Kind: store.Delete, Key: k})
 		}
-	}
-	lo, hi := store.BasisOf(p, id)
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return nil, err
-		}
-		target := store.BasisTarget(row.Key)
-		more, n, err := b.dropDerived(p, target)
-		if err != nil {
-			return nil, err
-		}
-		out.Removed.Edges += n
-		ops = append(ops, more...)
-		ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
 	}
 	return append(ops, store.Op{Kind: store.Set, Key: store.TombstoneKey(p, id), Value: t.Encode()}), nil
 }

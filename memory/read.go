@@ -165,10 +165,8 @@ func (b *Bank) Stats(ctx context.Context, project string) (Stats, error) {
 	for _, v := range s.Vectors {
 		st.Vectors += v.Len()
 	}
-	for i := range s.SessionCount() {
-		if n, docs := s.SessionAt(i); n != "" && len(docs) > 0 {
-			st.Episodes++
-		}
+	if st.Episodes, st.Topics, err = b.episodeStats(p); err != nil {
+		return st, storageError("counting episodes", err)
 	}
 	return st, nil
 }

@@ -50,6 +50,7 @@ type inquiry struct {
 	vectors    []questionVector
 	event      *otherEvent // that the question names to say where its own lies; nil for none
 	coverage   float64     // the best share of the question's informative words that anything found holds
+	end        func()      // lets background work go on
 }
 
 // Recall finds the context for a question within a token budget.
@@ -69,7 +70,7 @@ func (b *Bank) Recall(ctx context.Context, q Question) (Recollection, error) {
 	if err != nil {
 		return Recollection{}, err
 	}
-	defer b.analysts.Put(in.analyst)
+	defer in.close(b)
 	out := Recollection{Project: in.project, Memories: []Memory{}, Degraded: in.degraded, Intent: in.question.Route.Intent.String()}
 	if err := in.intent(q.Intent, &out); err != nil {
 		return out, err
@@ -147,7 +148,7 @@ func (b *Bank) inquire(ctx context.Context, project, text string, f Filter, rela
 		return nil, err
 	}
 	in.ref = b.o.Now().In(in.zone)
-	in.analyst = b.analysts.Get().(*analyst)
+	in.analyst, in.end = b.analysts.Get().(*analyst), b.back.worker.Begin()
 	in.question = in.analyst.questions.Read(text, in.ref)
 	in.request = query.Request{Question: in.question, Graphs: graphs, Tuning: b.o.Tuning, Words: in.analyst.words}
 	if strings.TrimSpace(text) != "" {

@@ -38,7 +38,7 @@ func (b *Bank) When(ctx context.Context, q WhenQuestion) (WhenAnswer, error) {
 	if err != nil {
 		return WhenAnswer{}, err
 	}
-	defer b.analysts.Put(in.analyst)
+	defer in.close(b)
 	out := WhenAnswer{Project: in.project, Answers: []TimeAnswer{}, Memories: []Memory{}, Degraded: in.degraded, Window: windowOf(&in.question.Time)}
 	var note string
 	var list []found

@@ -43,7 +43,7 @@ func (b *Bank) Why(ctx context.Context, q WhyQuestion) (WhyAnswer, error) {
 	if err != nil {
 		return WhyAnswer{}, err
 	}
-	defer b.analysts.Put(in.analyst)
+	defer in.close(b)
 	var w [4]float64
 	w[query.Why] = 1
 	in.request.Weights = &w

@@ -29,6 +29,14 @@ func ParseID(s string) (ID, error) {
 
 func (id ID) String() string { return ulid.ULID(id).String() }
 
+// MarshalText and UnmarshalText write an id as its 26 characters.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+func (id *ID) UnmarshalText(b []byte) (err error) {
+	*id, err = ParseID(string(b))
+	return err
+}
+
 // IsZero reports whether id is no id.
 func (id ID) IsZero() bool { return id == Zero }
 

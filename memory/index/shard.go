@@ -122,6 +122,8 @@ type Shard struct {
 	groups    map[uint32][]uint32 // under groupOnce: entity -> all of its group, by alias links; nil until asked
 	out, in   map[uint32][]Edge
 	pending   map[graph.ID][]pendingEdge // edges whose other end is not here (yet)
+	against   map[uint32][]uint32        // memories that contradict one another, as a model read them
+	read      map[readMention]int        // mentions that a model alone read
 	Vectors   map[uint32]*VectorSpace
 	lastAt    int64
 }
@@ -152,7 +154,7 @@ type EntityRow struct {
 func NewShard(p store.Project) *Shard {
 	return &Shard{Project: p, byID: map[graph.ID]uint32{}, termIDs: map[uint64]uint32{}, words: text.New(), names: map[string]uint32{"": 0}, strings: []string{""},
 		sessIDs: map[uint32]uint32{}, speakers: map[uint32][]uint32{}, entIDs: map[string]uint32{}, entWords: map[uint64][]uint32{}, out: map[uint32][]Edge{}, in: map[uint32][]Edge{},
-		pending: map[graph.ID][]pendingEdge{}, Vectors: map[uint32]*VectorSpace{}}
+		pending: map[graph.ID][]pendingEdge{}, against: map[uint32][]uint32{}, read: map[readMention]int{}, Vectors: map[uint32]*VectorSpace{}}
 }
 
 // HashTerm is the digest of a stem under which postings are kept: 48 bits of FNV-1a.
@@ -562,8 +564,12 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 		}
 	}
 	edges += s.unlink(o)
+	for _, x := range s.against[o] {
+		s.against[x] = slices.DeleteFunc(s.against[x], func(y uint32) bool { return y == o })
+	}
+	delete(s.against, o)
 	for _, v := range s.Vectors {
-		v.remove(o)
+		v.Remove(o)
 	}
 	*d = Doc{ID: d.ID, Flags: Dead, PartOf: -1, Super: -1}
 	return postings, edges, entities

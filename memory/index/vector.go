@@ -38,7 +38,7 @@ func (v *VectorSpace) Add(doc uint32, chunk uint16, vec []float32) {
 func (v *VectorSpace) Len() int            { return len(v.rows) - v.free }
 func (v *VectorSpace) Has(doc uint32) bool { return v.count[doc] > 0 }
 
-func (v *VectorSpace) remove(doc uint32) {
+func (v *VectorSpace) Remove(doc uint32) {
 	if v.count[doc] == 0 {
 		return
 	}

@@ -1,0 +1,505 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/magma-mcp/magma-mcp/memory/consolidate"
+	"github.com/magma-mcp/magma-mcp/memory/embed"
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+	"github.com/magma-mcp/magma-mcp/memory/query"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+// Vector spaces. A space has a number, under which its vectors are kept, and a row in the table of models that
+// describes it; which spaces every memory shall have vectors in, and which of those are full, is a setting.
+
+// space is a vector space of the store.
+type space struct {
+	number      uint32
+	fingerprint string
+	embed.Space
+}
+
+// spaceFlag is what is kept of a space under spacesSetting.
+type spaceFlag struct {
+	Aim  bool `json:"aim,omitempty"`
+	Full bool `json:"full,omitempty"`
+}
+
+const spacesSetting = "vector-spaces"
+
+func newBacklog(b *Bank) (*backlog, error) {
+	l := &backlog{b: b, spaces: map[uint32]space{}, flags: map[string]spaceFlag{}}
+	v, err := b.kv.Get(store.SettingKey(spacesSetting))
+	if errors.Is(err, store.ErrNotFound) {
+		return l, nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(v, &l.flags); err != nil {
+			err = fmt.Errorf("%w: setting %s: %w", store.ErrCorrupt, spacesSetting, err)
+		}
+	}
+	return l, err
+}
+
+// table is the spaces that the store holds, by number.
+func (l *backlog) table() []space {
+	l.b.mu.RLock()
+	rows := make(map[uint32]string, len(l.b.models))
+	for m, row := range l.b.models {
+		rows[m] = row
+	}
+	l.b.mu.RUnlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]space, 0, len(rows))
+	for m, row := range rows {
+		s, ok := l.spaces[m]
+		if !ok {
+			s.number = m
+			if json.Unmarshal([]byte(row), &s.Space) != nil {
+				continue // not of this program; its vectors are never asked
+			}
+			s.fingerprint = s.Fingerprint()
+			l.spaces[m] = s
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(x, y space) int { return cmp.Compare(x.number, y.number) })
+	return out
+}
+
+// number is the number of a space by its fingerprint.
+func (l *backlog) number(fingerprint string) (uint32, bool) {
+	for _, s := range l.table() {
+		if s.fingerprint == fingerprint {
+			return s.number, true
+		}
+	}
+	return 0, false
+}
+
+func (l *backlog) flag(fingerprint string) spaceFlag {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.flags[fingerprint]
+}
+
+// flagsOp is the row that keeps flags.
+func flagsOp(flags map[string]spaceFlag) (store.Op, error) {
+	v, err := json.Marshal(flags)
+	return store.Op{Kind: store.Set, Key: store.SettingKey(spacesSetting), Value: v}, err
+}
+
+// unfilled is the row that says of full spaces that they are full no more, where there are any: a memory is
+// being stored that nobody owes a vector. The caller holds the writer's lock and applies it.
+func (l *backlog) unfilled() (store.Op, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	some := false
+	for fp, f := range l.flags {
+		some = some || f.Full
+		f.Full = false
+		l.flags[fp] = f
+	}
+	if !some {
+		return store.Op{}, false
+	}
+	op, err := flagsOp(l.flags)
+	return op, err == nil
+}
+
+// stay is the space of an Ollama model that vectors are in, the full one if there is one.
+func (l *backlog) stay() embed.Space {
+	var out embed.Space
+	for _, s := range l.table() {
+		if s.Provider == "ollama" && (out.Provider == "" || l.flag(s.fingerprint).Full) {
+			out = s.Space
+		}
+	}
+	return out
+}
+
+// Spaces are the spaces by number.
+func (l *backlog) Spaces() ([]consolidate.Space, error) {
+	var out []consolidate.Space
+	for _, s := range l.table() {
+		f := l.flag(s.fingerprint)
+		out = append(out, consolidate.Space{Space: s.Space, Aim: f.Aim, Full: f.Full})
+	}
+	return out, nil
+}
+
+// Aim opens the spaces that are new and, where one is not full, owes every memory to the Embed pass.
+func (l *backlog) Aim(spaces []embed.Space) error {
+	owed, err := l.aim(spaces)
+	if err != nil || !owed {
+		return err
+	}
+	return l.oweAll(context.Background(), nil, store.PassEmbed)
+}
+
+func (l *backlog) aim(spaces []embed.Space) (owed bool, err error) {
+	l.b.write.Lock()
+	defer l.b.write.Unlock()
+	have := l.table()
+	var ops []store.Op
+	added := map[uint32]string{}
+	next := uint32(1)
+	for _, m := range l.b.modelNumbers() {
+		next = m + 1
+	}
+	flags := map[string]spaceFlag{}
+	for _, want := range spaces {
+		fp := want.Fingerprint()
+		f := l.flag(fp)
+		if !slices.ContainsFunc(have, func(s space) bool { return s.fingerprint == fp }) {
+			row, err := json.Marshal(want)
+			if err != nil {
+				return false, err
+			}
+			ops = append(ops, store.Op{Kind: store.Set, Key: store.ModelKey(next), Value: row})
+			added[next] = string(row)
+			next++
+			f = spaceFlag{}
+		}
+		owed = owed || !f.Aim || !f.Full
+		f.Aim = true
+		flags[fp] = f
+	}
+	op, err := flagsOp(flags)
+	if err != nil {
+		return false, err
+	}
+	if err := l.apply(append(ops, op)); err != nil {
+		return false, err
+	}
+	l.b.mu.Lock()
+	for m, row := range added {
+		l.b.models[m] = row
+	}
+	l.b.mu.Unlock()
+	l.mu.Lock()
+	l.flags = flags
+	l.mu.Unlock()
+	return owed, nil
+}
+
+// oweBatch is how many memories are owed in one batch, so that no write waits long for the lock.
+const oweBatch = 1024
+
+// oweAll owes every memory of some projects (nil: of all) to a pass.
+func (l *backlog) oweAll(ctx context.Context, projects []store.Project, pass store.Pass) error {
+	if projects == nil {
+		for _, n := range l.b.projectNames() {
+			p, _ := l.b.project(n)
+			projects = append(projects, p)
+		}
+	}
+	for _, p := range projects {
+		lo, hi := store.RecordRange(p)
+		for lo != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			var err error
+			if lo, err = l.oweSome(p, pass, lo, hi); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oweSome owes one batch and returns where the next begins, nil at the end.
+func (l *backlog) oweSome(p store.Project, pass store.Pass, lo, hi []byte) ([]byte, error) {
+	l.b.write.Lock()
+	defer l.b.write.Unlock()
+	s := &settlement{l: l, staged: map[string]bool{}}
+	n := 0
+	var next []byte
+	for row, err := range l.b.kv.Scan(lo, hi) {
+		if err != nil {
+			return nil, err
+		}
+		if n == oweBatch {
+			next = row.Key
+			break
+		}
+		n++
+		id := store.IDOf(row.Key)
+		r, err := store.DecodeRecord(id, row.Value)
+		if err != nil {
+			return nil, err
+		}
+		if len(r.Segments) > 0 {
+			continue
+		}
+		k := store.QueueKey(pass, p, id)
+		owed, err := l.has(k)
+		if err != nil {
+			return nil, err
+		}
+		given, err := l.has(store.ParkedKey(pass, p, id))
+		if err != nil {
+			return nil, err
+		}
+		if !owed && !given {
+			l.floors.note(pass, k)
+			s.set(k, (&store.Job{}).Encode())
+		}
+	}
+	err := l.apply(s.ops)
+	l.floors.lower()
+	return next, err
+}
+
+// TextHashes looks at the first vector of each memory.
+func (l *backlog) TextHashes(fingerprint, project string, ids []graph.ID) (map[graph.ID]uint64, error) {
+	out := map[graph.ID]uint64{}
+	p, ok := l.b.project(project)
+	m, held := l.number(fingerprint)
+	if !ok || !held {
+		return out, nil
+	}
+	for _, id := range ids {
+		v, err := l.b.kv.Get(store.VectorKey(p, m, id, 0))
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		hash, _, err := store.DecodeVector(v)
+		if err != nil {
+			return nil, err
+		}
+		out[id] = hash
+	}
+	return out, nil
+}
+
+// Filled closes every space that is no aim, and says of the aims that they are full.
+func (l *backlog) Filled() error {
+	l.b.write.Lock()
+	defer l.b.write.Unlock()
+	var ops []store.Op
+	flags := map[string]spaceFlag{}
+	var gone []uint32
+	for _, s := range l.table() {
+		if l.flag(s.fingerprint).Aim {
+			flags[s.fingerprint] = spaceFlag{Aim: true, Full: true}
+			continue
+		}
+		gone = append(gone, s.number)
+		ops = append(ops, store.Op{Kind: store.Delete, Key: store.ModelKey(s.number)})
+		for _, n := range l.b.projectNames() {
+			p, _ := l.b.project(n)
+			lo, hi := store.VectorRange(p, s.number)
+			ops = append(ops, store.Op{Kind: store.DeleteRange, Key: lo, Value: hi})
+		}
+	}
+	op, err := flagsOp(flags)
+	if err != nil {
+		return err
+	}
+	if err := l.apply(append(ops, op)); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.flags = flags
+	for _, m := range gone {
+		delete(l.spaces, m)
+	}
+	l.mu.Unlock()
+	l.b.mu.Lock()
+	var shards []*index.Shard
+	for _, m := range gone {
+		delete(l.b.models, m)
+	}
+	for _, r := range l.b.shards {
+		if s := r.shard.Load(); s != nil {
+			shards = append(shards, s)
+		}
+	}
+	l.b.mu.Unlock()
+	for _, s := range shards {
+		s.Lock()
+		for _, m := range gone {
+			delete(s.Vectors, m)
+		}
+		s.Unlock()
+	}
+	return nil
+}
+
+// modelNumbers are the numbers of all spaces, ascending.
+func (b *Bank) modelNumbers() []uint32 {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	out := make([]uint32, 0, len(b.models))
+	for m := range b.models {
+		out = append(out, m)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// loadVectors reads a project's vectors of every space into its index.
+func (b *Bank) loadVectors(p store.Project, s *index.Shard) error {
+	for _, sp := range b.back.rows.table() {
+		space := index.NewVectorSpace(sp.Dimensions)
+		lo, hi := store.VectorRange(p, sp.number)
+		err := visit(b.kv, lo, hi, func(k, v []byte) error {
+			id, chunk := store.VectorID(k)
+			if o, ok := s.Find(id); ok {
+				_, vec, err := store.DecodeVector(v)
+				if err != nil || len(vec) != sp.Dimensions {
+					return errors.Join(err, checkLength(len(vec), sp.Dimensions))
+				}
+				space.Add(o, chunk, vec)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if space.Len() > 0 {
+			s.Vectors[sp.number] = space
+		}
+	}
+	return nil
+}
+
+func checkLength(have, want int) error {
+	if have == want {
+		return nil
+	}
+	return fmt.Errorf("%w: a vector of %d numbers in a space of %d", store.ErrCorrupt, have, want)
+}
+
+// visit calls f for the rows of a range, without copying them where the store can; f must not use the store.
+func visit(kv store.KV, lo, hi []byte, f func(key, value []byte) error) error {
+	if v, ok := kv.(store.Visitor); ok {
+		var inner error
+		err := v.Visit(lo, hi, func(key, value []byte) bool {
+			inner = f(key, value)
+			return inner == nil
+		})
+		return errors.Join(inner, err)
+	}
+	for row, err := range kv.Scan(lo, hi) {
+		if err != nil {
+			return err
+		}
+		if err := f(row.Key, row.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// questionVector is a question in one space.
+type questionVector struct {
+	space  uint32
+	vector []float32
+}
+
+// embedQuestion embeds a question in every space that can be asked now, within QuestionTimeout, and says what
+// is missing, "" where nothing is.
+func (b *Bank) embedQuestion(ctx context.Context, q string) ([]questionVector, string) {
+	_, state, reason := b.back.provider.Current()
+	if state == embed.Off {
+		return nil, ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.o.QuestionTimeout)
+	defer cancel()
+	table := b.back.rows.table()
+	spaces := make([]embed.Space, len(table))
+	for i, s := range table {
+		spaces[i] = s.Space
+	}
+	var out []questionVector
+	var failed error
+	for _, e := range embed.Serving(b.back.provider, spaces) {
+		v, err := e.Embed(ctx, embed.Query, []string{q})
+		if err != nil {
+			if !errors.Is(err, embed.ErrBlank) {
+				failed = err
+			}
+			continue
+		}
+		fp := e.Space().Fingerprint()
+		for _, s := range table {
+			if s.fingerprint == fp {
+				out = append(out, questionVector{s.number, v[0]})
+			}
+		}
+	}
+	rest := "keyword and graph only"
+	if len(out) > 0 {
+		rest = "fewer vectors"
+	}
+	switch {
+	case state == embed.Loading:
+		return out, "embedding: ollama is loading a model, " + rest
+	case state == embed.Away:
+		return out, "embedding: " + awayWords(reason) + ", " + rest
+	case failed != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return out, fmt.Sprintf("embedding: no answer within %s, %s", b.o.QuestionTimeout, rest)
+	case failed != nil:
+		return out, "embedding: ollama failed, " + rest
+	}
+	return out, ""
+}
+
+// awayWords is why Ollama serves no vectors, in the contract's words.
+func awayWords(reason string) string {
+	if strings.Contains(reason, "no embedding model") {
+		return "ollama has no embedding model"
+	}
+	return "ollama unreachable"
+}
+
+// fuseK is the constant of reciprocal rank fusion (paper, table 5).
+const fuseK = 60
+
+// nearest are the k memories nearest to a question, best first, by the cosine of the space that was asked.
+// Where several spaces serve, their lists are fused by rank, never by score: the result then lies between
+// the best cosine seen and 0.
+func nearest(in *inquiry, s *index.Shard, f *query.Filter, k int) []index.Similar {
+	var lists [][]index.Similar
+	for _, v := range in.vectors {
+		space := s.Vectors[v.space]
+		if space == nil || space.Dim != len(v.vector) {
+			continue
+		}
+		if l := space.Nearest(v.vector, k, func(o uint32) bool { return f.Pass(s, o) }); len(l) > 0 {
+			lists = append(lists, l)
+		}
+	}
+	if len(lists) < 2 {
+		return slices.Concat(lists...)
+	}
+	score := map[uint32]float32{}
+	var top float32
+	for _, l := range lists {
+		top = max(top, l[0].Sim)
+		for i, x := range l {
+			score[x.Doc] += 1 / float32(fuseK+i+1)
+		}
+	}
+	out := make([]index.Similar, 0, len(score))
+	for o, v := range score {
+		out = append(out, index.Similar{Doc: o, Sim: float32(top * (v * float32(fuseK+1) / float32(len(lists))))})
+	}
+	slices.SortFunc(out, func(x, y index.Similar) int { return cmp.Or(cmp.Compare(y.Sim, x.Sim), cmp.Compare(x.Doc, y.Doc)) })
+	return out[:min(k, len(out))]
+}
