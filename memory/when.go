@@ -115,7 +115,7 @@ func (b *Bank) between(ctx context.Context, in *inquiry, q *WhenQuestion, out *W
 		}
 		var one WhenAnswer
 		list, err := b.dates(sub, 1, &one)
-		b.analysts.Put(sub.analyst)
+		sub.close(b)
 		if err != nil {
 			return "", nil, err
 		}
