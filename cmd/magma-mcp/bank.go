@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory"
+	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/embed/ollama"
 	"github.com/magma-mcp/magma-mcp/memory/store"
@@ -53,14 +54,46 @@ func (a *app) bankOptions() (memory.Options, error) {
 		return o, err // load has looked at it already
 	}
 	o.Tuning = &tuning
-	o.Embedder = embed.NewAuto(embed.Config{
-		Provider: c.Embedding.Provider,
-		Ollama: ollama.Config{
-			Host: c.Embedding.Host, AllowRemote: c.Embedding.AllowRemote, KeepAlive: time.Duration(c.Embedding.KeepAlive),
-			Probe: time.Duration(c.Embedding.Probe), Call: time.Duration(c.Embedding.Call),
-		},
-		Models: c.Embedding.Models, Prefixes: c.Embedding.Prefixes, NumCtx: c.Embedding.NumCtx, BatchSize: c.Embedding.Batch,
-		Logger: a.log,
-	})
+	if err := a.background(&o); err != nil {
+		return o, err
+	}
 	return o, nil
+}
+
+// background is what the configuration says of embedding and of the work after a write.
+func (a *app) background(o *memory.Options) error {
+	c := a.config.Embedding
+	server := ollama.Config{
+		Host: c.Host, AllowRemote: c.AllowRemote, KeepAlive: time.Duration(c.KeepAlive),
+		Probe: time.Duration(c.Probe), Call: time.Duration(c.Call),
+	}
+	e := embed.Config{Provider: c.Provider, Ollama: server, Prefixes: c.Prefixes, NumCtx: c.NumCtx, BatchSize: c.Batch, Logger: a.log}
+	if len(c.Models) > 0 {
+		e.Models = c.Models
+	}
+	expected := c.Host != "" || len(c.Models) > 0
+	o.EmbedderFor = func(stay embed.Space) embed.Provider {
+		e.Stay = stay
+		if expected && stay.Provider == "" {
+			e.Stay.Provider = "ollama" // somebody set it up: say so when it is away
+		}
+		return embed.NewAuto(e)
+	}
+	w := a.config.Consolidation
+	o.Paused = !w.Enabled
+	o.Consolidation = consolidate.Options{Batch: c.Batch, MaxCalls: w.MaxCalls}
+	if w.Model == "" || !w.Enabled {
+		return nil
+	}
+	server.Call = time.Duration(w.Call)
+	s, err := ollama.New(server)
+	if err != nil {
+		return err
+	}
+	chat, err := consolidate.NewChatModel(s, w.Model, w.NumCtx)
+	if err != nil {
+		return err
+	}
+	o.Chat = chat
+	return nil
 }

@@ -71,8 +71,11 @@ type EmbeddingConfig struct {
 
 // ConsolidationConfig is the background work after a write.
 type ConsolidationConfig struct {
-	Enabled bool   `toml:"enabled"`
-	Model   string `toml:"model"`
+	Enabled  bool     `toml:"enabled"`
+	Model    string   `toml:"model"`
+	NumCtx   int      `toml:"num_ctx"`
+	MaxCalls int      `toml:"max_calls"`
+	Call     Duration `toml:"call_timeout"`
 }
 
 // QueryConfig is what a question may cost.
@@ -115,7 +118,7 @@ func Default() Config {
 		Store:         StoreConfig{CacheMB: 32, MemtableMB: 4, ResidentMemories: 2_000_000, MaxContentKB: 1024},
 		Time:          TimeConfig{WeekStart: "monday", Hemisphere: "northern", Holidays: "us"},
 		Embedding:     EmbeddingConfig{Provider: "auto", Models: []string{}, Batch: 64, KeepAlive: Duration(30 * time.Minute), Probe: Duration(2 * time.Second), Call: Duration(3 * time.Minute)},
-		Consolidation: ConsolidationConfig{Enabled: true},
+		Consolidation: ConsolidationConfig{Enabled: true, NumCtx: 8192, MaxCalls: 500, Call: Duration(5 * time.Minute)},
 		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond), RelatedWords: true},
 		Secrets:       SecretsConfig{Policy: "warn"},
 		HTTP:          HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{}},
@@ -212,6 +215,7 @@ func (c Config) check() error {
 		positive("store.resident_memories", c.Store.ResidentMemories),
 		positive("store.max_content_kb", c.Store.MaxContentKB),
 		positive("embedding.batch", c.Embedding.Batch),
+		positive("consolidation.num_ctx", c.Consolidation.NumCtx),
 	)
 	if _, tuneErr := tuned(c.Query.Tuning); tuneErr != nil {
 		err = errors.Join(err, tuneErr)
