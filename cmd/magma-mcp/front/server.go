@@ -60,9 +60,11 @@ func New(o Options) *Server {
 		server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true),
 		server.WithCompletions(),
+		server.WithLogging(),
 		server.WithPromptCompletionProvider(complete),
 		server.WithResourceCompletionProvider(complete),
 	)
+	hooks.AddAfterCallTool(tellDegraded(s))
 	tools.Register(s, o.Engine, o.Scope, o.Log)
 	prompts.Register(s, o.Engine, o.Scope, o.Log)
 	return &Server{MCP: s, updates: resources.Register(s, o.Engine, o.Scope, o.Log), log: o.Log}

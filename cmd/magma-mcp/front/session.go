@@ -17,6 +17,7 @@ import (
 type session struct {
 	notifications chan mcp.JSONRPCNotification
 	initialized   atomic.Bool
+	level         atomic.Value // mcp.LoggingLevel
 
 	mu           sync.Mutex
 	info         mcp.Implementation

@@ -44,11 +44,16 @@ type writerKey struct{}
 // flushNotifications holds a tool's result back until the notifications that it sent are written. In
 // protocol version 2026-07-28 an event store does not help: mcp-go takes a notification off its queue,
 // and drops it where the result comes before its turn to write. So a mark is sent after them, and waited
-// for. Only a client that asked for progress hears any.
+// for. Only a request that asks for progress or log messages hears any.
 func flushNotifications(ctx context.Context, _ any, req *mcp.CallToolRequest, _ any) {
 	w, _ := ctx.Value(writerKey{}).(*writer)
 	session := server.ClientSessionFromContext(ctx)
-	if w == nil || !w.modern || session == nil || req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+	if w == nil || !w.modern || session == nil {
+		return
+	}
+	info := server.RequestProtocolInfoFromContext(ctx)
+	progress := req.Params.Meta != nil && req.Params.Meta.ProgressToken != nil
+	if !progress && (info == nil || info.LogLevel == "") {
 		return
 	}
 	limit := time.NewTimer(time.Second)
