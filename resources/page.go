@@ -114,12 +114,17 @@ func timelinePage(t memory.Timeline) string {
 	if len(t.Entries) == 0 {
 		b.WriteString("\nNothing is remembered of that time.\n")
 	}
-	day := ""
+	day, shown := "", map[string]bool{}
 	for _, e := range t.Entries {
 		if e.Start != nil && len(*e.Start) >= 10 && (*e.Start)[:10] != day {
 			day = (*e.Start)[:10]
 			fmt.Fprintf(&b, "\n## %s\n\n", day)
+			clear(shown)
 		}
+		if shown[e.Memory] { // it names its own day too
+			continue
+		}
+		shown[e.Memory] = true
 		fmt.Fprintf(&b, "- [%s] ", e.Ref)
 		if e.Expression != "" {
 			fmt.Fprintf(&b, "%q, %s: ", line(e.Expression), tools.Interval(e.Start, e.End, e.Grain))

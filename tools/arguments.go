@@ -53,12 +53,19 @@ func (c *call) complain(format string, args ...any) {
 	c.complaints = append(c.complaints, fmt.Sprintf(format, args...))
 }
 
-// err is every complaint so far in one line, or nil.
+// mostComplaints is how many faults one line tells: a call that has more is wrong as a whole.
+const mostComplaints = 5
+
+// err is the complaints so far in one line, or nil.
 func (c *call) err() error {
 	if len(c.complaints) == 0 {
 		return nil
 	}
-	return memory.Errorf(memory.CodeInvalid, "%s", strings.Join(c.complaints, "; "))
+	line := strings.Join(c.complaints[:min(len(c.complaints), mostComplaints)], "; ")
+	if more := len(c.complaints) - mostComplaints; more > 0 {
+		line += fmt.Sprintf("; and %d more", more)
+	}
+	return memory.Errorf(memory.CodeInvalid, "%s", line)
 }
 
 // value is the raw value of a property, nil where it is absent or null.

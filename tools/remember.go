@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory"
 )
@@ -123,19 +124,50 @@ func ReceiptText(r memory.Receipt) string {
 // content before it already; structured content holds them all.
 const textItems = 12
 
-// Interval prints [start, end) in few words: a day as a date, else both ends, an open one as "...".
+// Interval prints the half-open [start, end) of a grain in few words, for a person or a model: a day as
+// its date, a month by its name, whole days with the last one included, an open end as such.
 func Interval(start, end *string, grain string) string {
-	s, e := "...", "..."
-	if start != nil {
-		s = *start
+	s, sOK := instant(start)
+	e, eOK := instant(end)
+	midnight := func(t time.Time) bool { return t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 }
+	point := func(t time.Time) string {
+		if midnight(t) {
+			return t.Format(time.DateOnly)
+		}
+		return strings.TrimSuffix(t.Format(time.DateTime), ":00")
 	}
-	if end != nil {
-		e = *end
+	switch {
+	case !sOK && !eOK:
+		return "an unknown time"
+	case !sOK:
+		return "before " + point(e)
+	case !eOK:
+		return "from " + point(s)
+	case !midnight(s) || !midnight(e):
+		if grain == "minute" || grain == "second" {
+			return point(s)
+		}
+		return point(s) + " to " + point(e)
 	}
-	if grain == "day" && start != nil && len(s) >= 10 {
-		return s[:10]
+	last := e.AddDate(0, 0, -1)
+	switch {
+	case !last.After(s):
+		return point(s)
+	case s.Day() == 1 && s.AddDate(0, 1, 0).Equal(e):
+		return s.Format("January 2006")
+	case s.YearDay() == 1 && s.AddDate(1, 0, 0).Equal(e):
+		return s.Format("2006")
 	}
-	return fmt.Sprintf("%s to %s (%s)", s, e, grain)
+	return point(s) + " to " + point(last)
+}
+
+// instant reads an RFC 3339 time in its own offset.
+func instant(s *string) (time.Time, bool) {
+	if s == nil {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339, *s)
+	return t, err == nil
 }
 
 // receiptAnswer cuts its lists where they make the answer too long, and says so: a text of a

@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -140,6 +142,10 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s changed for clients; -update writes it (-want +got):\n%s", golden, diff)
 		}
 
+		// Limits of clients: a name that one of them refuses withholds all tools.
+		if !regexp.MustCompile(`^[a-z]{1,40}$`).MatchString(d.Name) || len(d.Description) > 1024 {
+			t.Errorf("%s: name or description is over what clients take", d.Name)
+		}
 		shown += len(d.Name) + len(d.Description) + len(tool.InputSchema())
 		var in map[string]any
 		if err := json.Unmarshal(tool.InputSchema(), &in); err != nil {
@@ -152,6 +158,9 @@ func TestSchemas(t *testing.T) {
 		}
 		for name, p := range in["properties"].(map[string]any) {
 			property := p.(map[string]any)
+			if !regexp.MustCompile(`^[a-z_]{1,64}$`).MatchString(name) {
+				t.Errorf("%s: property %q", d.Name, name)
+			}
 			switch property["type"] {
 			case "string", "integer", "number", "boolean":
 			case "array":
@@ -283,6 +292,7 @@ func TestComplaints(t *testing.T) {
 		{"recall", `{"relations":["causal","friend"]}`, `relations: "friend" came; allowed are temporal, semantic, causal, entity`},
 		{"recall", `[1]`, "arguments: a list came; an object with named arguments is allowed"},
 		{"recall", `"text"`, "arguments: a string came; an object with named arguments is allowed"},
+		{"remember", `{"content":"a","tags":[[],[],[],[],[],[],[]]}`, "tags[0]: a list came; a string is allowed; tags[1]: a list came; a string is allowed; tags[2]: a list came; a string is allowed; tags[3]: a list came; a string is allowed; tags[4]: a list came; a string is allowed; and 2 more"},
 		{"why", `{}`, "query or id: missing; give what to explain, or the id or ref of a memory"},
 		{"when", `{"query":null}`, "query: missing; give what to date, in plain words"},
 		{"forget", `{"reason":"x","purge":true}`, "ids: missing; give ids or refs, a choice (query, speaker, session, source, tags, written_by, since, until), everything, or the confirm code of a preview"},
@@ -383,6 +393,32 @@ func TestScope(t *testing.T) {
 	valid(t, "recall", call(t, readOnly, f, local, "recall", `{}`))
 }
 
+func TestInterval(t *testing.T) {
+	at := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	for _, c := range []struct{ start, end, grain, want string }{
+		{"2025-10-05T00:00:00+02:00", "2025-10-06T00:00:00+02:00", "day", "2025-10-05"},
+		{"2025-09-15T00:00:00+02:00", "2025-09-22T00:00:00+02:00", "week", "2025-09-15 to 2025-09-21"},
+		{"2025-09-01T00:00:00Z", "2025-10-01T00:00:00Z", "month", "September 2025"},
+		{"2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z", "year", "2024"},
+		{"2025-10-14T14:05:00Z", "2025-10-14T14:06:00Z", "minute", "2025-10-14 14:05"},
+		{"2025-10-14T14:05:09Z", "2025-10-14T14:05:10Z", "second", "2025-10-14 14:05:09"},
+		{"2025-10-14T12:00:00Z", "2025-10-14T13:00:00Z", "hour", "2025-10-14 12:00 to 2025-10-14 13:00"},
+		{"2025-10-29T00:00:00Z", "", "day", "from 2025-10-29"},
+		{"", "2025-11-01T00:00:00Z", "month", "before 2025-11-01"},
+		{"", "", "", "an unknown time"},
+		{"2025-03-30T00:00:00+01:00", "2025-03-31T00:00:00+02:00", "day", "2025-03-30"}, // the clock goes forward
+	} {
+		if got := tools.Interval(at(c.start), at(c.end), c.grain); got != c.want {
+			t.Errorf("[%s, %s) %s: %q, want %q", c.start, c.end, c.grain, got, c.want)
+		}
+	}
+}
+
 // A confirm code alone is enough, wherever the preview was made.
 func TestConfirmCodeKnowsItsProject(t *testing.T) {
 	f := &fake{removal: memory.Removal{Status: memory.StatusForgotten}}
@@ -452,4 +488,36 @@ func TestAnswersAreBounded(t *testing.T) {
 		t.Error(size(r))
 	}
 	valid(t, "forget", r)
+}
+
+// Whatever arguments come, the answer is valid or a fault of one line, and what reaches the engine is
+// valid UTF-8.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"content":"x","tags":"[1,[2]]"}`, `{"limit":"1e999","query":5}`, `[]`, `"{}"`, `null`, `{"pinned":{}}`,
+		`{"ids":[null,"","a"],"confirm":0}`, `{"content":"\ud83d\ude00","content":"b"}`, `{"depth":-0.0,"relations":",,"}`, `{"project":"*"}`, `{"query":"\u0000"}`} {
+		for i := range 5 {
+			f.Add(i, seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, which int, arguments string) {
+		all := tools.All()
+		tool := all[((which%len(all))+len(all))%len(all)]
+		e := &fake{removal: memory.Removal{Status: memory.StatusPreview}}
+		text, structured, err := tool.Call(t.Context(), e, tools.Scope{}, json.RawMessage(arguments))
+		if err != nil {
+			line := tools.FaultLine(slog.New(slog.DiscardHandler), tool.Name, err)
+			if memory.CodeOf(err) == memory.CodeInternal || line == "" || strings.Contains(line, "\n") || len(line) > 2000 {
+				t.Errorf("%s(%q): %v %q", tool.Name, arguments, err, line)
+			}
+			return
+		}
+		if text == "" || !json.Valid(structured) {
+			t.Errorf("%s(%q): %q %s", tool.Name, arguments, text, structured)
+		}
+		for _, s := range []string{e.note.Content, e.question.Query, e.why.Query, e.when.Query, e.choice.Query} {
+			if !utf8.ValidString(s) {
+				t.Errorf("%s(%q) let %q through", tool.Name, arguments, s)
+			}
+		}
+	})
 }

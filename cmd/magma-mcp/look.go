@@ -88,7 +88,7 @@ func timelineText(t memory.Timeline) string {
 		return fmt.Sprintf("Nothing is remembered of that time in project %q.", t.Project)
 	}
 	var b strings.Builder
-	day := ""
+	day, shown := "", map[string]bool{}
 	for _, e := range t.Entries {
 		if e.Start != nil && len(*e.Start) >= 10 && (*e.Start)[:10] != day {
 			if day != "" {
@@ -96,7 +96,12 @@ func timelineText(t memory.Timeline) string {
 			}
 			day = (*e.Start)[:10]
 			b.WriteString(day + "\n")
+			clear(shown)
 		}
+		if shown[e.Memory] { // it names its own day too
+			continue
+		}
+		shown[e.Memory] = true
 		fmt.Fprintf(&b, "  [%s] ", e.Ref)
 		if e.Expression != "" {
 			fmt.Fprintf(&b, "(%q, %s) ", oneLine(e.Expression), tools.Interval(e.Start, e.End, e.Grain))
