@@ -454,7 +454,7 @@ func (b *Bank) evict(keep store.Project) {
 	total := 0
 	for _, r := range b.shards {
 		if s := r.shard.Load(); s != nil {
-			total += len(s.Docs)
+			total += s.Size()
 		}
 	}
 	for total > b.o.ResidentDocs {
@@ -468,7 +468,7 @@ func (b *Bank) evict(keep store.Project) {
 		if !found {
 			return
 		}
-		total -= len(b.shards[oldest].shard.Load().Docs)
+		total -= b.shards[oldest].shard.Load().Size()
 		delete(b.shards, oldest)
 	}
 }

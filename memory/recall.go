@@ -636,8 +636,8 @@ func before(a, b string) bool {
 // session, the most relevant session first (DESIGN section 4).
 func (b *Bank) arrange(in *inquiry, out *Recollection, shown []found) {
 	byTime := func(x, y found) int {
-		dx, dy := &x.shard.Docs[x.item.Doc], &y.shard.Docs[y.item.Doc]
-		return cmp.Or(cmp.Compare(dx.At, dy.At), cmp.Compare(dx.Nanos, dy.Nanos), compareIDs(x.record.ID, y.record.ID))
+		a, b := &x.record.At, &y.record.At
+		return cmp.Or(cmp.Compare(a.Sec, b.Sec), cmp.Compare(a.Nanos, b.Nanos), compareIDs(x.record.ID, y.record.ID))
 	}
 	switch out.Intent {
 	case query.When.String():

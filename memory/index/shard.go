@@ -12,6 +12,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
@@ -104,6 +105,7 @@ type Shard struct {
 	Words  int64
 	WWords float64
 
+	size      atomic.Int64 // len(Docs), for who holds no lock
 	byID      map[graph.ID]uint32
 	termIDs   map[uint64]uint32
 	words     *text.Analyzer
@@ -180,6 +182,9 @@ func (s *Shard) Name(id uint32) string { return s.strings[id] }
 // NameID is the interned number of a string, ok false where no memory has it.
 func (s *Shard) NameID(name string) (uint32, bool) { id, ok := s.names[name]; return id, ok }
 
+// Size is how many docs the shard holds, forgotten ones too; it needs no lock.
+func (s *Shard) Size() int { return int(s.size.Load()) }
+
 // Find is the ordinal of a memory that is here and not forgotten.
 func (s *Shard) Find(id graph.ID) (uint32, bool) {
 	o, ok := s.byID[id]
@@ -240,6 +245,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 	d.Causes, d.Roles = a.Causes, a.Roles
 	aliases := a.Aliases
 	s.byID[r.ID] = o
+	s.size.Add(1)
 	d.terms, d.nTerms = uint32(len(s.fwd)), 0
 	if len(r.Segments) > 0 {
 		d.Flags |= Whole
