@@ -113,7 +113,7 @@ func (d *demonstration) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.call(ctx, "forget", map[string]any{"confirm": preview["confirm"]}, true)
+	_, err = d.call(ctx, "forget", map[string]any{"confirm": preview["confirm"], "purge": true}, true)
 	return err
 }
 
