@@ -324,6 +324,12 @@ func TestRepair(t *testing.T) {
 			}
 			flip(t, f.fs, "store", ".sst", at)
 			rep, err := Repair(ctx, "store", f.offline())
+			if at > 0.99 { // where the table ends lies what finds its blocks
+				wantCode(t, err, CodeStorage, "restore a backup")
+				f.fs, f.Bank = vfs.NewMem(), nil
+				f.reopen()
+				return
+			}
 			if err != nil {
 				t.Fatalf("%+v, %v", rep, err)
 			}
@@ -334,7 +340,7 @@ func TestRepair(t *testing.T) {
 				if l == "" || strings.Contains(l, lineHeader) {
 					continue
 				}
-				if n++; !before[l] && !strings.Contains(l, "part") {
+				if n++; !before[l] && !strings.Contains(l, `"project":"recovered-1"`) && !strings.Contains(l, "part") {
 					t.Errorf("a line that was not there: %s", firstWords(l, 300))
 				}
 				if strings.Contains(l, "xylophone") {

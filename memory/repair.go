@@ -18,8 +18,8 @@ type RepairReport struct {
 	Sound bool `json:"sound"`
 	// Kept is what the store holds now.
 	Kept CheckReport `json:"kept"`
-	// Lost counts rows that were there and could not be read, by what they were; Gaps the places in which an
-	// unknown number of rows may be lost besides.
+	// Lost counts rows that were there and made no sense, by what they were; Gaps are the damaged places, in
+	// which an unknown number of rows may be lost besides, by what they lie among.
 	Lost map[string]int `json:"lost,omitempty"`
 	Gaps []string       `json:"gaps,omitempty"`
 	// Loose counts segments of long texts that are memories of their own now, since their whole was not whole.
@@ -62,26 +62,34 @@ func Repair(ctx context.Context, dir string, o Options) (rep RepairReport, err e
 	return rep, nil
 }
 
-// repairInto makes the new store.
+// repairInto makes the new store. What can be read is carried over as it is first, in one pass, since finding
+// the end of a damaged place takes a second; sense is made of it afterwards.
 func repairInto(ctx context.Context, dir, beside string, o Options, rep *RepairReport) error {
-	p := o.Pebble
+	p, q, raw := o.Pebble, o.Pebble, beside+"-raw"
 	p.Salvage, p.OnFault = true, nil
+	q.ReadOnly, q.Salvage, q.OnFault = false, false, nil
 	from, err := store.OpenPebble(dir, p)
 	if err != nil {
 		return err
 	}
-	s := &salvage{ctx: ctx, from: from, rep: rep, projects: map[store.Project]string{}, gone: map[salvageKey]bool{}, have: map[salvageKey]*salvaged{}, models: map[uint32]bool{}}
-	rep.Lost = map[string]int{}
-	q := o.Pebble
-	q.ReadOnly, q.Salvage, q.OnFault = false, false, nil
-	to, err := store.OpenPebble(beside, q)
-	if err == nil {
-		s.to = to
-		err = s.run()
-		err = errors.Join(err, to.Close())
+	mid, err := store.OpenPebble(raw, q)
+	if err != nil {
+		return errors.Join(err, from.Close())
 	}
-	if err = errors.Join(err, from.Close()); err != nil {
+	s := &salvage{ctx: ctx, from: from, to: mid, rep: rep, projects: map[store.Project]string{}, gone: map[salvageKey]bool{}, have: map[salvageKey]*salvaged{}, models: map[uint32]bool{}}
+	rep.Lost = map[string]int{}
+	err = s.carry()
+	if err = errors.Join(err, from.Close()); err == nil {
+		s.from = mid
+		if s.to, err = store.OpenPebble(beside, q); err == nil {
+			err = errors.Join(s.run(), s.to.Close())
+		}
+	}
+	if err = errors.Join(err, mid.Close(), store.RemoveFolder(raw, q)); err != nil {
 		return err
+	}
+	if len(s.have) == 0 && len(s.gone) == 0 && len(rep.Gaps) > 0 {
+		return Errorf(CodeStorage, "no memory can be read in it; restore a backup")
 	}
 	// The rest is made anew by the code that makes it otherwise.
 	o.KV, o.Pebble = nil, q
@@ -124,36 +132,46 @@ type salvage struct {
 	have     map[salvageKey]*salvaged
 }
 
-// each calls f for every row that can be read in a range. The row is f's.
-func (s *salvage) each(what string, lo, hi []byte, f func(key, value []byte) error) error {
+// carry copies every row that can be read.
+func (s *salvage) carry() error {
+	v, ok := s.from.(store.Salvager)
+	if !ok {
+		return Errorf(CodeInvalid, "repair: this storage backend has a way of its own")
+	}
 	n := 0
-	visit := func(key, value []byte) error {
+	gaps, err := v.Salvage(nil, nil, func(key, value []byte) error {
 		if n++; n%1024 == 0 {
 			if err := s.ctx.Err(); err != nil {
 				return err
 			}
 		}
-		return f(bytes.Clone(key), bytes.Clone(value))
+		return s.put(bytes.Clone(key), bytes.Clone(value))
+	})
+	for _, g := range gaps {
+		if len(s.rep.Gaps) < maxProblems {
+			s.rep.Gaps = append(s.rep.Gaps, store.SpacesIn(g))
+		}
 	}
-	v, ok := s.from.(store.Salvager)
-	if !ok {
-		for row, err := range s.from.Scan(lo, hi) {
-			if err != nil {
-				return err
-			}
-			if err := visit(row.Key, row.Value); err != nil {
+	return errors.Join(err, s.flush())
+}
+
+// each calls f for every row of a range. The row is f's.
+func (s *salvage) each(lo, hi []byte, f func(key, value []byte) error) error {
+	n := 0
+	for row, err := range s.from.Scan(lo, hi) {
+		if err != nil {
+			return err
+		}
+		if n++; n%1024 == 0 {
+			if err := s.ctx.Err(); err != nil {
 				return err
 			}
 		}
-		return nil
-	}
-	gaps, err := v.Salvage(lo, hi, visit)
-	for range gaps {
-		if g := "a damaged place among the " + what; len(s.rep.Gaps) < maxProblems && !slices.Contains(s.rep.Gaps, g) {
-			s.rep.Gaps = append(s.rep.Gaps, g)
+		if err := f(row.Key, row.Value); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 func (s *salvage) put(key, value []byte) error {
@@ -191,7 +209,7 @@ func (s *salvage) run() error {
 // tables reads projects and vector spaces.
 func (s *salvage) tables() error {
 	lo, hi := store.ProjectsRange()
-	if err := s.each("projects", lo, hi, func(k, v []byte) error {
+	if err := s.each(lo, hi, func(k, v []byte) error {
 		if len(k) != 5 {
 			return nil
 		}
@@ -206,7 +224,7 @@ func (s *salvage) tables() error {
 		return err
 	}
 	lo, hi = store.ModelsRange()
-	return s.each("vector spaces", lo, hi, func(k, v []byte) error {
+	return s.each(lo, hi, func(k, v []byte) error {
 		if len(k) == 5 && len(v) > 0 {
 			s.models[store.ModelOf(k)] = true
 			return s.put(k, v)
@@ -232,7 +250,7 @@ func idKey(k []byte) (salvageKey, bool) {
 
 func (s *salvage) graves() error {
 	lo, hi := all(store.TombstoneRange)
-	return s.each("tombstones", lo, hi, func(k, v []byte) error {
+	return s.each(lo, hi, func(k, v []byte) error {
 		id, ok := idKey(k)
 		if !ok {
 			return nil
@@ -249,7 +267,7 @@ func (s *salvage) graves() error {
 // survey reads which records there are.
 func (s *salvage) survey() error {
 	lo, hi := all(store.RecordRange)
-	return s.each("memories", lo, hi, func(k, v []byte) error {
+	return s.each(lo, hi, func(k, v []byte) error {
 		id, ok := idKey(k)
 		if !ok || s.gone[id] {
 			return nil
@@ -280,7 +298,7 @@ func (s *salvage) whole(p store.Project, id graph.ID) bool {
 
 func (s *salvage) records() error {
 	lo, hi := all(store.RecordRange)
-	if err := s.each("memories", lo, hi, func(k, v []byte) error {
+	if err := s.each(lo, hi, func(k, v []byte) error {
 		id, ok := idKey(k)
 		if !ok || s.have[id] == nil {
 			return nil
@@ -316,7 +334,7 @@ func (s *salvage) records() error {
 // rows carries over what belongs to records that are there.
 func (s *salvage) rows() error {
 	lo, hi := all(store.StateRange)
-	if err := s.each("states", lo, hi, func(k, v []byte) error {
+	if err := s.each(lo, hi, func(k, v []byte) error {
 		if id, ok := idKey(k); !ok || s.have[id] == nil {
 			return nil
 		}
@@ -329,7 +347,7 @@ func (s *salvage) rows() error {
 		return err
 	}
 	lo, hi = all(store.IdemRange)
-	if err := s.each("idempotency keys", lo, hi, func(k, v []byte) error {
+	if err := s.each(lo, hi, func(k, v []byte) error {
 		if len(k) != 21 || len(v) != 32 {
 			return nil
 		}
@@ -344,7 +362,7 @@ func (s *salvage) rows() error {
 	for pass := store.PassEmbed; pass <= store.PassUser; pass++ {
 		for _, rng := range []func(store.Pass) ([]byte, []byte){store.QueueRange, store.ParkedRange} {
 			lo, hi := rng(pass)
-			if err := s.each("work owed", lo, hi, func(k, v []byte) error {
+			if err := s.each(lo, hi, func(k, v []byte) error {
 				if len(k) != 22 {
 					return nil
 				}
@@ -367,7 +385,7 @@ func (s *salvage) rows() error {
 	for m := range s.models {
 		for p := range s.found() {
 			lo, hi := store.VectorRange(p, m)
-			if err := s.each("vectors", lo, hi, func(k, v []byte) error {
+			if err := s.each(lo, hi, func(k, v []byte) error {
 				if len(k) != 27 {
 					return nil
 				}
@@ -401,7 +419,7 @@ func (s *salvage) derived() error {
 		pass, d := store.DerivedID(store.BasisTarget(k))
 		return salvageKey{p, graph.ID(k[5:21])}, row{p, derivedKey{pass, d}}
 	}
-	if err := s.each("derived rows", lo, hi, func(k, _ []byte) error {
+	if err := s.each(lo, hi, func(k, _ []byte) error {
 		if len(k) != keyLen {
 			return nil
 		}
@@ -412,7 +430,7 @@ func (s *salvage) derived() error {
 	}); err != nil {
 		return err
 	}
-	if err := s.each("derived rows", lo, hi, func(k, v []byte) error {
+	if err := s.each(lo, hi, func(k, v []byte) error {
 		if len(k) != keyLen {
 			return nil
 		}
@@ -424,7 +442,7 @@ func (s *salvage) derived() error {
 		return err
 	}
 	lo, hi = all(store.DerivedRange)
-	return s.each("derived rows", lo, hi, func(k, v []byte) error {
+	return s.each(lo, hi, func(k, v []byte) error {
 		if len(k) != 22 {
 			return nil
 		}

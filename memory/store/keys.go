@@ -297,3 +297,28 @@ func PassRange(p Project, pass Pass) (lo, hi []byte) {
 	lo = key(spaceDerived, p, []byte{byte(pass)})
 	return lo, Prefix(lo)
 }
+
+// spaceNames says what lies in each space, for people.
+var spaceNames = map[byte]string{spaceSetting: "settings", spaceProject: "project names", spaceRecord: "memories", spaceState: "states of memories",
+	spaceAnalysis: "analyses", spaceHash: "duplicate rows", spaceIdem: "idempotency keys", spaceTail: "refs", spaceTombstone: "tombstones",
+	spaceConfirm: "confirm codes", spaceModel: "vector spaces", spaceVector: "vectors", spaceQueue: "work owed", spaceParked: "parked work",
+	spaceDerived: "derived rows", spaceBasis: "bases of derived rows", spaceRequest: "request ids"}
+
+// SpacesIn names what a span of keys lies among: "memories", "refs to vectors".
+func SpacesIn(s Span) string {
+	first, last := "", ""
+	for c := 0; c < 256; c++ {
+		name := spaceNames[byte(c)]
+		if name == "" || len(s.Lo) > 0 && byte(c) < s.Lo[0] || len(s.Hi) > 0 && (byte(c) > s.Hi[0] || byte(c) == s.Hi[0] && len(s.Hi) == 1) {
+			continue
+		}
+		if first == "" {
+			first = name
+		}
+		last = name
+	}
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}

@@ -54,8 +54,9 @@ func (kv *pebbleKV) Salvage(lo, hi []byte, f func(key, value []byte) error) (gap
 }
 
 // beyond moves to the first row that can be read behind a damaged place, and says whether there is one
-// before hi. Keys are taken as numbers: it steps out from at in steps that double until a seek succeeds,
-// then narrows down.
+// before hi. Reading a damaged block costs some 50 ms, since Pebble tries whether one flipped bit explains it,
+// and good ones next to nothing. So keys are taken as numbers and it steps out from at in steps that grow by
+// eight bits until a seek succeeds, which meets the damage once a step, and then walks back to it.
 func beyond(it *pebble.Iterator, at, hi []byte) bool {
 	if hi == nil {
 		hi = lastKey
@@ -66,31 +67,47 @@ func beyond(it *pebble.Iterator, at, hi []byte) bool {
 		copy(b, k)
 		return new(big.Int).SetBytes(b)
 	}
+	// Each probe has an iterator of its own: one that seeks forward from a damaged block goes on from it, and
+	// meets it again.
 	reads := func(n *big.Int) bool {
-		if it.SeekGE(n.FillBytes(make([]byte, size))) {
-			_, err := it.ValueAndErr()
-			return err == nil
-		}
-		return it.Error() == nil // there are no more rows, and that can be read
-	}
-	bad, good, end := num(at), new(big.Int), num(hi)
-	for step := big.NewInt(1); ; step.Lsh(step, 1) {
-		if good.Add(bad, step); good.Cmp(end) >= 0 {
+		probe, err := it.Clone(pebble.CloneOptions{})
+		if err != nil {
 			return false
+		}
+		if probe.SeekGE(n.FillBytes(make([]byte, size))) {
+			_, err = probe.ValueAndErr()
+		} else {
+			err = probe.Error() // nil: there are no more rows, and that can be read
+		}
+		_ = probe.Close() // it repeats the damage
+		return err == nil
+	}
+	from, good, end := num(at), new(big.Int), num(hi)
+	for step := big.NewInt(1); ; step.Lsh(step, 8) {
+		if good.Add(from, step); good.Cmp(end) >= 0 {
+			good.Set(end)
 		}
 		if reads(good) {
 			break
 		}
-		bad.Set(good)
-	}
-	one, mid := big.NewInt(1), new(big.Int)
-	for mid.Sub(good, bad).Cmp(one) > 0 {
-		mid.Rsh(mid.Add(good, bad), 1)
-		if reads(mid) {
-			good.Set(mid)
-		} else {
-			bad.Set(mid)
+		if good.Cmp(end) >= 0 {
+			return false
 		}
 	}
-	return reads(good) && it.Valid()
+	var first []byte
+	valid := it.SeekGE(good.FillBytes(make([]byte, size)))
+	if !valid { // the end of the range: there may be rows between it and the damage
+		valid = it.Last()
+	}
+	for ; valid && bytes.Compare(it.Key(), at) > 0; valid = it.Prev() {
+		if _, err := it.ValueAndErr(); err != nil {
+			break
+		}
+		first = append(first[:0], it.Key()...)
+	}
+	if first == nil || !it.SeekGE(first) {
+		return false
+	}
+	_, err := it.ValueAndErr()
+	return err == nil
 }
