@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients of the older protocol versions still ask for log messages this way
+
 package front
 
 import (
