@@ -162,6 +162,9 @@ func Open(dir string, o Options) (*Bank, error) {
 				fault(err)
 			}
 		}
+		if err := store.FinishSwap(dir, o.Pebble); err != nil { // of a restore or the like that was cut off
+			return nil, storageError("opening the store", err)
+		}
 		kv, err := store.OpenPebble(dir, o.Pebble)
 		if err != nil {
 			return nil, storageError("opening the store", err)
