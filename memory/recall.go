@@ -48,9 +48,10 @@ type inquiry struct {
 	ref        time.Time
 	degraded   []string
 	vectors    []questionVector
-	event      *otherEvent // that the question names to say where its own lies; nil for none
-	coverage   float64     // the best share of the question's informative words that anything found holds
-	end        func()      // lets background work go on
+	event      *otherEvent       // that the question names to say where its own lies; nil for none
+	chain      map[graph.ID]bool // the memories of the chains that why found
+	coverage   float64           // the best share of the question's informative words that anything found holds
+	end        func()            // lets background work go on
 }
 
 // Recall finds the context for a question within a token budget.
@@ -643,8 +644,20 @@ func (b *Bank) arrange(in *inquiry, out *Recollection, shown []found) {
 	case query.When.String():
 		slices.SortStableFunc(shown, byTime)
 	case query.Why.String():
-		slices.SortStableFunc(shown, byTime)
-		causesFirst(shown)
+		// What is in a chain of causes comes first; the other candidates follow by rank.
+		n := 0
+		if len(in.chain) > 0 {
+			slices.SortStableFunc(shown, func(x, y found) int {
+				return cmp.Compare(boolInt(!in.chain[x.record.ID]), boolInt(!in.chain[y.record.ID]))
+			})
+			for n < len(shown) && in.chain[shown[n].record.ID] {
+				n++
+			}
+		} else {
+			n = len(shown)
+		}
+		slices.SortStableFunc(shown[:n], byTime)
+		causesFirst(shown[:n])
 	default:
 		first := map[string]int{}
 		keyOf := func(f *found) string { return f.memory.Project + "\x00" + f.memory.Session }
@@ -658,6 +671,13 @@ func (b *Bank) arrange(in *inquiry, out *Recollection, shown []found) {
 			return cmp.Or(cmp.Compare(first[keyOf(&x)], first[keyOf(&y)]), byTime(x, y))
 		})
 	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // causesFirst moves each cause before its effects (a stable topological order; a cycle keeps the order of time).

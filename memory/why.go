@@ -72,8 +72,24 @@ func (b *Bank) Why(ctx context.Context, q WhyQuestion) (WhyAnswer, error) {
 	out.Chains = append(out.Chains, cw.chains...)
 	out.Found = len(out.Chains) > 0
 	list = cw.order(list, q.Limit)
+	in.chain = chained(out.Chains)
 	b.fitWhy(&out, in, list, q.MaxTokens)
 	return out, nil
+}
+
+// chained is the memories that stand in chains.
+func chained(chains []Chain) map[graph.ID]bool {
+	out := map[graph.ID]bool{}
+	for _, c := range chains {
+		for _, s := range c.Steps {
+			for _, id := range []string{s.Cause, s.Effect} {
+				if x, err := graph.ParseID(id); err == nil {
+					out[x] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // effect is a memory whose causes are asked for.
