@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -464,5 +465,50 @@ func TestSocketSweptAwayComesBack(t *testing.T) {
 	role(t, b, RoleAttached)
 	if _, err := b.Remember(ctx, memory.Note{Content: "x"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever connects to the socket and says nonsense, the owner goes on.
+func TestNonsenseOnTheSocket(t *testing.T) {
+	dir := t.TempDir()
+	a := start(t, dir, opener(dir), Options{})
+	hello := "\x00\x00\x00\x5d" + `{"kind":"hello","peer":{"protocol":1,"oldest":1,"version":"","pid":1,"instance":"0123456789"}}`
+	for _, say := range []string{
+		"", "\x00", "\xff\xff\xff\xff", "\x00\x00\x00\x02{}", "\x00\x00\x00\x05hello", "GET / HTTP/1.1\r\n\r\n",
+		hello, hello + "\x00\x00\x00\x01x", hello + "\xff\xff\xff\xff", hello + "\x00\x00\x00\x15" + `{"kind":"call","id":1}`,
+		strings.Replace(hello, `"protocol":1`, `"protocol":0`, 1),
+	} {
+		c, err := net.Dial("unix", a.State().Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, say); err != nil {
+			t.Logf("%q: %v", say, err)
+		}
+		c.Close()
+	}
+	b := start(t, dir, opener(dir), Options{})
+	role(t, b, RoleAttached)
+	if _, err := b.Remember(testContext(t), memory.Note{Content: "still there"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process that speaks a protocol from before the oldest that is understood is told what to do.
+func TestTooOldProtocolIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	a := start(t, dir, opener(dir), Options{Version: "v9.0.0"})
+	c, err := net.Dial("unix", a.State().Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	w := &wire{Conn: c}
+	if err := w.send(frame{Kind: kindHello, Peer: &peer{Protocol: oldestProtocol - 1}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := w.receive()
+	if err != nil || f.Fault == nil || f.Fault.Code != memory.CodeFormat || !strings.Contains(f.Fault.Text, "update it") {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
