@@ -275,7 +275,7 @@ func copyFS(t *testing.T, from *vfs.MemFS) *vfs.MemFS {
 
 func TestRepair(t *testing.T) {
 	build := func(t *testing.T) *fixture {
-		f := open(t)
+		f := open(t, paused)
 		for i := range 400 {
 			f.remember(Note{Content: fmt.Sprintf("Memory number %d says that part %d of the plan was mended by team %d, with %x to show for it.", i, i*7, i%13, store.Sum(fmt.Sprint(i))), Session: fmt.Sprint(i % 9)})
 		}

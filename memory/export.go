@@ -117,7 +117,7 @@ func (x *exporter) projects() error {
 		if !ok {
 			continue
 		}
-		for _, f := range []func(store.Project, string) error{x.memories, x.tombstones, x.keys, x.bases, x.derived, x.vectors} {
+		for _, f := range []func(store.Project, string) error{x.memories, x.tombstones, x.keys, x.derived, x.vectors} {
 			if err := f(p, name); err != nil {
 				return err
 			}
@@ -261,20 +261,14 @@ func (x *exporter) keys(p store.Project, name string) error {
 	})
 }
 
-func (x *exporter) bases(p store.Project, name string) error {
-	lo, hi := store.BasisRange(p)
-	return x.scan(lo, hi, func(row store.Row) error {
-		pass, d := store.DerivedID(store.BasisTarget(row.Key))
-		return x.put(&x.rep.Bases, func() any {
-			return basisLine{Type: lineBasis, Project: name, Memory: graph.ID(row.Key[5:21]).String(), Pass: byte(pass), Key: digestText(d[:])}
-		})
-	})
-}
-
 func (x *exporter) derived(p store.Project, name string) error {
 	lo, hi := store.DerivedRange(p)
 	return x.scan(lo, hi, func(row store.Row) error {
 		pass, d := store.DerivedID(row.Key)
+		if _, err := derivedBasis(pass, d, row.Value); err != nil {
+			x.rep.Damaged++
+			return nil
+		}
 		return x.put(&x.rep.Derived, func() any { return derivedOf(name, pass, d, row.Value) })
 	})
 }

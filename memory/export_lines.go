@@ -5,11 +5,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
@@ -29,9 +32,8 @@ const ExportFormat = 1
 //	             writing: sightings, superseded_by, added tags, entities, because_of, supersedes)
 //	tombstone    an id that was forgotten, in id order: at, purged, reason, ref_length
 //	key          an idempotency key by its digest: key, request (digest of what it was used for), memory
-//	basis        memory, pass, key: the derived row (pass, key) rests on that memory
-//	derived      what a background pass found, or a person joined or parted: pass, key, and value (JSON) or
-//	             bytes (base64), which say themselves which model and prompt made them
+//	derived      what a background pass found, or a person joined or parted: pass, key, and value (JSON, see
+//	             consolidate.Derived: it says what made it and on which memories it rests) or bytes (base64)
 //	vector       (only where asked for) space, id, chunk, text_hash, vector (base64 of little-endian float32)
 //
 // Instants are RFC 3339 with the offset in which they were given; one that RFC 3339 cannot say (a year over
@@ -97,13 +99,6 @@ type (
 		Request string `json:"request"`
 		Memory  string `json:"memory"`
 	}
-	basisLine struct {
-		Type    string `json:"type"`
-		Project string `json:"project"`
-		Memory  string `json:"memory"`
-		Pass    byte   `json:"pass"`
-		Key     string `json:"key"`
-	}
 	derivedLine struct {
 		Type    string          `json:"type"`
 		Project string          `json:"project"`
@@ -129,7 +124,6 @@ const (
 	lineMemory    = "memory"
 	lineTombstone = "tombstone"
 	lineKey       = "key"
-	lineBasis     = "basis"
 	lineDerived   = "derived"
 	lineVector    = "vector"
 )
@@ -139,13 +133,12 @@ type ExportCounts struct {
 	Memories   int `json:"memories"` // segments among them
 	Tombstones int `json:"tombstones"`
 	Keys       int `json:"keys"`
-	Bases      int `json:"bases"`
 	Derived    int `json:"derived"`
 	Vectors    int `json:"vectors"`
 }
 
 func (c ExportCounts) total() int {
-	return c.Memories + c.Tombstones + c.Keys + c.Bases + c.Derived + c.Vectors
+	return c.Memories + c.Tombstones + c.Keys + c.Derived + c.Vectors
 }
 
 // stampText writes an instant so that stampOf reads the very same.
@@ -415,6 +408,38 @@ func (l *derivedLine) row() (store.Pass, store.Digest, []byte, error) {
 		return 0, d, nil, fmt.Errorf("bytes: not base64")
 	}
 	return store.Pass(l.Pass), d, v, nil
+}
+
+// derivedBasis is the memories on which a derived row rests. A row that is not what a pass writes, or does not
+// belong under its key, is an error; what a person did rests on nothing.
+func derivedBasis(pass store.Pass, d store.Digest, value []byte) ([]graph.ID, error) {
+	if pass == store.PassUser {
+		return nil, nil
+	}
+	if pass != store.PassRules && pass != store.PassModel && pass != store.PassEpisode {
+		return nil, fmt.Errorf("pass: %d is none that leaves rows", pass)
+	}
+	r, err := readDerived(value)
+	switch {
+	case err != nil:
+		return nil, errors.New("value: not a derived row")
+	case store.Digest(r.ID) != d || store.Pass(r.Pass) != pass:
+		return nil, errors.New("key or pass: another than the row's own")
+	case len(r.Basis) == 0 || slices.Contains(r.Basis, graph.Zero):
+		return nil, errors.New("basis: a derived row rests on a memory")
+	case !(r.Confidence >= 0 && r.Confidence <= 1):
+		return nil, errors.New("confidence: outside 0 to 1")
+	case r.Kind == consolidate.CauseRow || r.Kind == consolidate.ContradictionRow:
+		if !slices.Contains(r.Basis, r.From) || !slices.Contains(r.Basis, r.To) {
+			return nil, errors.New("from or to: not in the basis")
+		}
+	}
+	for _, q := range r.Evidence {
+		if q.From < 0 || q.To < q.From || q.To-q.From != len(q.Text) || !slices.Contains(r.Basis, q.Memory) {
+			return nil, errors.New("evidence: not a quote of what the row rests on")
+		}
+	}
+	return r.Basis, nil
 }
 
 // loneSurrogate reports whether JSON text holds half of a surrogate pair as an escape, which decoding

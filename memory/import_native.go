@@ -37,7 +37,6 @@ type native struct {
 
 	tombs map[string][]tombstone // of the file, by project
 	ops   []store.Op             // rows that are no memories
-	lost  map[string]map[derivedKey]bool
 }
 
 type rowKey struct {
@@ -84,7 +83,7 @@ func (im *importer) maxLine() int { return 6*im.b.o.MaxContent + 1<<20 }
 
 // export reads an export line by line.
 func (im *importer) export(in *bufio.Reader) error {
-	im.native = native{inside: map[rowKey]bool{}, tombs: map[string][]tombstone{}, lost: map[string]map[derivedKey]bool{}}
+	im.native = native{inside: map[rowKey]bool{}, tombs: map[string][]tombstone{}}
 	lines := foreign.Lines(in, im.maxLine())
 	for {
 		line, err := lines.Next()
@@ -120,9 +119,6 @@ func (im *importer) export(in *bufio.Reader) error {
 		return err
 	}
 	if err := im.rows(true); err != nil {
-		return err
-	}
-	if err := im.unbased(); err != nil {
 		return err
 	}
 	if im.header != nil && im.counts.total()+im.rep.Bad < im.header.Counts.total() {
@@ -187,7 +183,7 @@ func (im *importer) line(n int, line []byte) error {
 	switch t.Type {
 	case lineTombstone:
 		return im.tombstone(project, line)
-	case lineKey, lineBasis, lineDerived, lineVector:
+	case lineKey, lineDerived, lineVector:
 		if err := im.flush(); err != nil { // they speak of memories that have to be there
 			return err
 		}
@@ -863,11 +859,11 @@ func (im *importer) row(typ, project string, line []byte) error {
 	if !ok {
 		return nil // none of its memories was taken in
 	}
-	op, err := x.op(im, p, project)
-	if err != nil || op == nil {
+	ops, err := x.ops(im, p)
+	if err != nil || len(ops) == 0 {
 		return err
 	}
-	im.ops = append(im.ops, *op)
+	im.ops = append(im.ops, ops...)
 	return im.rows(false)
 }
 
@@ -904,9 +900,9 @@ func (im *importer) writeRows() (store.Commit, error) {
 	return commit, nil
 }
 
-// rowOf makes the change for a row, nil where it has no place here.
+// rowOf makes the changes for a row, none where it has no place here.
 type rowOf interface {
-	op(im *importer, p store.Project, project string) (*store.Op, error)
+	ops(im *importer, p store.Project) ([]store.Op, error)
 }
 
 type (
@@ -914,13 +910,10 @@ type (
 		key, request store.Digest
 		memory       graph.ID
 	}
-	basisRow struct {
-		memory graph.ID
-		derivedKey
-	}
 	derivedRow struct {
 		derivedKey
 		value []byte
+		basis []graph.ID
 	}
 	vectorRow struct {
 		space string
@@ -946,18 +939,6 @@ func (im *importer) parseRow(typ string, line []byte) (rowOf, error) {
 		}
 		im.counts.Keys++
 		return &keyRow{k, q, id}, nil
-	case lineBasis:
-		var l basisLine
-		if err := decodeLine(line, &l); err != nil {
-			return nil, err
-		}
-		id, err1 := readIDText("memory", l.Memory)
-		d, err2 := readDigestText("key", l.Key)
-		if err := errors.Join(err1, err2); err != nil {
-			return fault(err)
-		}
-		im.counts.Bases++
-		return &basisRow{id, derivedKey{store.Pass(l.Pass), d}}, nil
 	case lineDerived:
 		var l derivedLine
 		if err := decodeLine(line, &l); err != nil {
@@ -967,8 +948,12 @@ func (im *importer) parseRow(typ string, line []byte) (rowOf, error) {
 		if err != nil {
 			return fault(err)
 		}
+		basis, err := derivedBasis(pass, d, v)
+		if err != nil {
+			return fault(err)
+		}
 		im.counts.Derived++
-		return &derivedRow{derivedKey{pass, d}, v}, nil
+		return &derivedRow{derivedKey{pass, d}, v, basis}, nil
 	}
 	var l vectorLine
 	if err := decodeLine(line, &l); err != nil {
@@ -984,8 +969,13 @@ func (im *importer) parseRow(typ string, line []byte) (rowOf, error) {
 		return fault(errors.New("space, text_hash or vector: not what an export writes"))
 	}
 	v := append(hash, vec...)
-	if _, xs, err := store.DecodeVector(v); err != nil || slices.ContainsFunc(xs, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }) {
-		return fault(errors.New("vector: it has a number that is none"))
+	_, xs, err := store.DecodeVector(v)
+	norm := 0.0
+	for _, x := range xs {
+		norm += float64(x) * float64(x)
+	}
+	if err != nil || !(math.Abs(norm-1) < 1e-2) { // NaN neither
+		return fault(errors.New("vector: not of length 1"))
 	}
 	im.counts.Vectors++
 	return &vectorRow{l.Space, id, l.Chunk, v}, nil
@@ -999,7 +989,7 @@ func (im *importer) here(p store.Project, id graph.ID) (bool, error) {
 	return err == nil, err
 }
 
-func (x *keyRow) op(im *importer, p store.Project, _ string) (*store.Op, error) {
+func (x *keyRow) ops(im *importer, p store.Project) ([]store.Op, error) {
 	if ok, err := im.here(p, x.memory); !ok {
 		return nil, err
 	}
@@ -1008,42 +998,45 @@ func (x *keyRow) op(im *importer, p store.Project, _ string) (*store.Op, error) 
 		return nil, err
 	}
 	im.rep.Keys++
-	return &store.Op{Kind: store.Set, Key: k, Value: append(bytes.Clone(x.memory[:]), x.request[:]...)}, nil
+	return []store.Op{{Kind: store.Set, Key: k, Value: append(bytes.Clone(x.memory[:]), x.request[:]...)}}, nil
 }
 
-// A derived row all of whose memories are here comes in; one that rests on a forgotten memory may quote it.
-func (x *basisRow) op(im *importer, p store.Project, project string) (*store.Op, error) {
-	ok, err := im.here(p, x.memory)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		if _, err := im.b.kv.Get(store.DerivedKey(p, x.pass, x.key)); errors.Is(err, store.ErrNotFound) {
-			if im.lost[project] == nil {
-				im.lost[project] = map[derivedKey]bool{}
-			}
-			im.lost[project][x.derivedKey] = true
-		} else if err != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	return &store.Op{Kind: store.Set, Key: store.BasisKey(p, x.memory, x.pass, x.key), Value: []byte{}}, nil
-}
-
-func (x *derivedRow) op(im *importer, p store.Project, project string) (*store.Op, error) {
-	if im.lost[project][x.derivedKey] {
-		return nil, nil
-	}
+// A derived row all of whose memories are here comes in; one that rests on a forgotten memory may quote it. A
+// quote has to stand in its memory.
+func (x *derivedRow) ops(im *importer, p store.Project) ([]store.Op, error) {
 	k := store.DerivedKey(p, x.pass, x.key)
 	if _, err := im.b.kv.Get(k); !errors.Is(err, store.ErrNotFound) {
 		return nil, err // ours stays
 	}
+	content := map[graph.ID]string{}
+	ops := []store.Op{{Kind: store.Set, Key: k, Value: x.value}}
+	for _, id := range x.basis {
+		r, _, err := im.b.get(p, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		content[id] = r.Content
+		ops = append(ops, store.Op{Kind: store.Set, Key: store.BasisKey(p, id, x.pass, x.key), Value: []byte{}})
+	}
+	if len(x.basis) > 0 {
+		r, err := readDerived(x.value)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range r.Evidence {
+			if c := content[q.Memory]; q.To > len(c) || c[q.From:q.To] != q.Text {
+				return nil, lineErrorf("evidence: its words do not stand in the memory")
+			}
+		}
+	}
 	im.rep.Derived++
-	return &store.Op{Kind: store.Set, Key: k, Value: x.value}, nil
+	return ops, nil
 }
 
-func (x *vectorRow) op(im *importer, p store.Project, _ string) (*store.Op, error) {
+func (x *vectorRow) ops(im *importer, p store.Project) ([]store.Op, error) {
 	if ok, err := im.here(p, x.id); !ok {
 		return nil, err
 	}
@@ -1056,7 +1049,7 @@ func (x *vectorRow) op(im *importer, p store.Project, _ string) (*store.Op, erro
 		return nil, err
 	}
 	im.rep.Vectors++
-	return &store.Op{Kind: store.Set, Key: k, Value: x.value}, nil
+	return []store.Op{{Kind: store.Set, Key: k, Value: x.value}}, nil
 }
 
 // modelNumber is the number of a vector space, made where it is new.
@@ -1081,24 +1074,4 @@ func (b *Bank) modelNumber(space string) (uint32, error) {
 	b.models[next] = space
 	b.mu.Unlock()
 	return next, commit.Wait()
-}
-
-// unbased deletes basis rows of derived rows that did not come in.
-func (im *importer) unbased() error {
-	for project, lost := range im.lost {
-		p, ok := im.b.project(project)
-		if !ok {
-			continue
-		}
-		lo, hi := store.BasisRange(p)
-		for row, err := range im.b.kv.Scan(lo, hi) {
-			if err != nil {
-				return err
-			}
-			if pass, d := store.DerivedID(store.BasisTarget(row.Key)); lost[derivedKey{pass, d}] {
-				im.ops = append(im.ops, store.Op{Kind: store.Delete, Key: row.Key})
-			}
-		}
-	}
-	return im.rows(true)
 }

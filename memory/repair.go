@@ -92,12 +92,17 @@ func repairInto(ctx context.Context, dir, beside string, o Options, rep *RepairR
 		return Errorf(CodeStorage, "no memory can be read in it; restore a backup")
 	}
 	// The rest is made anew by the code that makes it otherwise.
-	o.KV, o.Pebble = nil, q
+	o.KV, o.Pebble, o.Paused = nil, q, true
 	b, err := Open(beside, o)
 	if err != nil {
 		return err
 	}
-	err = b.Rebuild(ctx, nil)
+	if len(rep.Gaps) > 0 { // what was owed may be lost with the rest
+		err = b.oweAll(ctx)
+	}
+	if err == nil {
+		err = b.Rebuild(ctx, nil)
+	}
 	if err == nil {
 		rep.Kept, err = b.Check(ctx)
 	}
@@ -105,6 +110,42 @@ func repairInto(ctx context.Context, dir, beside string, o Options, rep *RepairR
 		err = Errorf(CodeStorage, "what was salvaged is not sound (%s); restore a backup", rep.Kept.Problems[0])
 	}
 	return errors.Join(err, b.Close())
+}
+
+// oweAll owes every memory to the background passes again; what is done already they find done.
+func (b *Bank) oweAll(ctx context.Context) error {
+	for _, name := range b.projectNames() {
+		p, _ := b.project(name)
+		var ops []store.Op
+		lo, hi := store.RecordRange(p)
+		for row, err := range b.kv.Scan(lo, hi) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			r, err := store.DecodeRecord(store.IDOf(row.Key), row.Value)
+			if err != nil {
+				return err
+			}
+			ops, _ = b.enqueue(ops, p, []*store.Record{r})
+			if len(ops) >= importRows {
+				if _, err := b.kv.Apply(ops); err != nil {
+					return err
+				}
+				ops = nil
+			}
+		}
+		c, err := b.kv.Apply(ops)
+		if err != nil {
+			return err
+		}
+		if err := c.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type salvageKey struct {
@@ -407,49 +448,22 @@ func (s *salvage) rows() error {
 
 // derived carries over derived rows that rest on nothing that is lost: another may quote what was forgotten.
 func (s *salvage) derived() error {
-	type row struct {
-		p store.Project
-		derivedKey
-	}
-	lost := map[row]bool{}
-	lo, hi := all(store.BasisRange)
-	const keyLen = 1 + 4 + 16 + 1 + 16
-	of := func(k []byte) (salvageKey, row) {
-		p := store.ProjectOf(k)
-		pass, d := store.DerivedID(store.BasisTarget(k))
-		return salvageKey{p, graph.ID(k[5:21])}, row{p, derivedKey{pass, d}}
-	}
-	if err := s.each(lo, hi, func(k, _ []byte) error {
-		if len(k) != keyLen {
-			return nil
-		}
-		if id, r := of(k); s.have[id] == nil {
-			lost[r] = true
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	if err := s.each(lo, hi, func(k, v []byte) error {
-		if len(k) != keyLen {
-			return nil
-		}
-		if _, r := of(k); lost[r] {
-			return nil
-		}
-		return s.put(k, v)
-	}); err != nil {
-		return err
-	}
-	lo, hi = all(store.DerivedRange)
+	lo, hi := all(store.DerivedRange)
 	return s.each(lo, hi, func(k, v []byte) error {
 		if len(k) != 22 {
 			return nil
 		}
+		p := store.ProjectOf(k)
 		pass, d := store.DerivedID(k)
-		if lost[row{store.ProjectOf(k), derivedKey{pass, d}}] {
+		basis, err := derivedBasis(pass, d, v)
+		if err != nil || slices.ContainsFunc(basis, func(id graph.ID) bool { return s.have[salvageKey{p, id}] == nil }) {
 			s.rep.Lost["derived rows"]++
 			return nil
+		}
+		for _, id := range basis {
+			if err := s.put(store.BasisKey(p, id, pass, d), []byte{}); err != nil {
+				return err
+			}
 		}
 		return s.put(k, v)
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 	"github.com/magma-mcp/magma-mcp/memory/store/storetest"
@@ -62,9 +63,12 @@ func (f *fixture) id(s string) graph.ID {
 	return id
 }
 
+// paused keeps the background work from writing in between.
+func paused(o *Options) { o.Paused = true }
+
 // filled is a store with all that a store can hold.
 func filled(t *testing.T) *fixture {
-	f := open(t)
+	f := open(t, paused)
 	cert := f.remember(Note{Content: "The certificate of the login service expired on 3 May 2025.", OccurredAt: "2025-05-03T22:10:00+02:00", Speaker: "Ana",
 		Session: "ops", Kind: "event", Source: "log/2025-05-03.md", Tags: []string{"tls", "été"}, Entities: []string{"Login Service"}, Pinned: true, From: Session{Client: "claude-code"}})
 	f.remember(Note{Content: "The rollout of auth failed last night, because the certificate had expired. 🎉👩‍👩‍👧‍👦\u2028<&>\x00\u202e", OccurredAt: "4 May 2025", BecauseOf: []string{cert.ID}, Session: "ops", IdempotencyKey: "k1"})
@@ -89,8 +93,13 @@ func filled(t *testing.T) *fixture {
 	}
 	p, _ := f.project("default")
 	d := store.Sum("fact")
+	row, err := json.Marshal(consolidate.Derived{ID: consolidate.RowID(d), Kind: consolidate.FactRow, Pass: consolidate.Model, Model: "m", Prompt: "1", Basis: []graph.ID{f.id(cert.ID)},
+		Subject: "the certificate", Predicate: "<expired> on", Object: "3 May", Evidence: []consolidate.Quote{{Memory: f.id(cert.ID), Text: "expired", From: 37, To: 44}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	f.put(
-		store.Op{Kind: store.Set, Key: store.DerivedKey(p, store.PassModel, d), Value: []byte(`{"kind":"fact","model":"m","prompt":"1","quote":"<it> expired"}`)},
+		store.Op{Kind: store.Set, Key: store.DerivedKey(p, store.PassModel, d), Value: row},
 		store.Op{Kind: store.Set, Key: store.BasisKey(p, f.id(cert.ID), store.PassModel, d), Value: []byte{}},
 		store.Op{Kind: store.Set, Key: store.DerivedKey(p, store.PassUser, store.Sum("join")), Value: []byte{0, 1, 2, 255}},
 		store.Op{Kind: store.Set, Key: store.ModelKey(7), Value: []byte("space-b")},
@@ -104,7 +113,7 @@ func filled(t *testing.T) *fixture {
 func TestExportRoundTrip(t *testing.T) {
 	a := filled(t)
 	want := a.export(ExportOptions{Vectors: true})
-	b := open(t)
+	b := open(t, paused)
 	rep := b.imported(want, ImportOptions{All: true})
 	if rep.Bad != 0 || rep.Cut || len(rep.Problems) > 0 {
 		t.Fatalf("report %+v", rep)
@@ -156,14 +165,14 @@ func TestExportRoundTrip(t *testing.T) {
 func TestExportOfOneProject(t *testing.T) {
 	a := filled(t)
 	text := a.export(ExportOptions{Projects: []string{"HÎSTORY / ünï", "nowhere"}})
-	b := open(t)
+	b := open(t, paused)
 	if rep := b.imported(text, ImportOptions{}); rep.Stored != 1 {
 		t.Fatalf("%+v", rep)
 	}
 	if got := b.projectNames(); !cmp.Equal(got, []string{"hîstory / ünï"}) {
 		t.Errorf("projects %q", got)
 	}
-	c := open(t)
+	c := open(t, paused)
 	if rep := c.imported(text, ImportOptions{Project: "Elsewhere"}); rep.Stored != 1 {
 		t.Fatalf("%+v", rep)
 	}
@@ -175,7 +184,7 @@ func TestExportOfOneProject(t *testing.T) {
 }
 
 func TestTombstonesWin(t *testing.T) {
-	a := open(t)
+	a := open(t, paused)
 	r := a.say("The vault's code is 1234, says Rosalind.")
 	a.say("Tea is at five.")
 	before := a.export(ExportOptions{})
@@ -191,7 +200,7 @@ func TestTombstonesWin(t *testing.T) {
 		t.Errorf("an old export brought back what was forgotten:\n%s", cmp.Diff(after, got))
 	}
 	// Its tombstone forgets the memory elsewhere.
-	b := open(t)
+	b := open(t, paused)
 	b.imported(before, ImportOptions{})
 	b.recall(Question{Query: "vault"})
 	rep = b.imported(after, ImportOptions{})
@@ -220,10 +229,6 @@ func TestTombstonesWin(t *testing.T) {
 func TestForgottenTakesItsDerivedRows(t *testing.T) {
 	a := filled(t)
 	old := a.export(ExportOptions{Vectors: true})
-	cert := a.recall(Question{Query: "certificate login service expired"}).Memories[0]
-	if _, err := a.Forget(ctx, Choice{Query: "certificate login service"}); err != nil {
-		t.Fatal(err)
-	}
 	var id string
 	for _, l := range strings.Split(old, "\n") {
 		if strings.Contains(l, "certificate of the login") {
@@ -234,23 +239,22 @@ func TestForgottenTakesItsDerivedRows(t *testing.T) {
 			id = m.ID
 		}
 	}
-	_ = cert
 	if _, err := a.Forget(ctx, Choice{IDs: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t)
+	b := open(t, paused)
 	b.imported(a.export(ExportOptions{}), ImportOptions{})
 	b.imported(old, ImportOptions{})
-	if got := b.export(ExportOptions{Vectors: true}); strings.Contains(got, "<it> expired") || strings.Contains(got, `"basis"`) || strings.Contains(got, `"vector"`) {
-		t.Errorf("rows that rest on a forgotten memory came in:\n%s", got)
+	if got := b.export(ExportOptions{Vectors: true}); strings.Contains(got, "<expired> on") || strings.Contains(got, `"derived","project":"default","pass":3`) || strings.Contains(got, `"vector"`) {
+		t.Error("rows that rest on a forgotten memory came in")
 	}
 }
 
 func TestMergeOfTwoStores(t *testing.T) {
-	a := open(t)
+	a := open(t, paused)
 	shared := a.say("The office is in Ghent.")
 	base := a.export(ExportOptions{})
-	b := open(t, func(o *Options) { o.NewID = NewIDs(1 << 20) })
+	b := open(t, paused, func(o *Options) { o.NewID = NewIDs(1 << 20) })
 	b.imported(base, ImportOptions{})
 	// Each goes its way.
 	a.remember(Note{Content: "The office is in Ghent.", Tags: []string{"address"}})
@@ -271,7 +275,7 @@ func TestMergeOfTwoStores(t *testing.T) {
 }
 
 func TestConflictKeepsBoth(t *testing.T) {
-	a := open(t)
+	a := open(t, paused)
 	r := a.say("The limit is 10.")
 	var long strings.Builder
 	for i := range 60 {
@@ -307,7 +311,7 @@ func TestConflictKeepsBoth(t *testing.T) {
 }
 
 func TestBadLines(t *testing.T) {
-	a := open(t)
+	a := open(t, paused)
 	a.say("one fish")
 	a.say("two fish")
 	a.say("red fish")
@@ -325,6 +329,10 @@ func TestBadLines(t *testing.T) {
 		return string(out)
 	}
 	set := func(k string, v any) string { return line(func(m map[string]any) { m[k] = v }) }
+	derived := func(more string) string {
+		zero := strings.Repeat("0", 32)
+		return `{"type":"derived","project":"default","pass":3,"key":"` + zero + `","value":{"id":"` + zero + `","kind":"entity","pass":3,` + more + `}}`
+	}
 	for name, bad := range map[string]string{
 		"no JSON":        `{"type":"memory",`,
 		"a path":         set("id", "../../../etc/passwd"),
@@ -349,12 +357,17 @@ func TestBadLines(t *testing.T) {
 		"a NaN":          `{"type":"vector","project":"default","space":"s","id":"01JXV3PR80000000000000000Z","text_hash":"0000000000000000","vector":"AADAfw=="}`,
 		"a bad key":      `{"type":"key","project":"default","key":"zz","request":"","memory":"01JXV3PR80000000000000000Z"}`,
 		"a bad derived":  `{"type":"derived","project":"default","pass":3,"key":"00000000000000000000000000000000","bytes":"?"}`,
+		"no basis":       derived(`"basis":[]`),
+		"a false basis":  derived(`"basis":["` + strings.Repeat("0", 26) + `"]`),
+		"another key":    strings.Replace(derived(`"basis":["01JXV3PR80000000000000000Z"]`), `"key":"0`, `"key":"1`, 1),
+		"a wild quote":   derived(`"basis":["01JXV3PR80000000000000000Z"],"evidence":[{"memory":"01JXV3PR80000000000000000Z","text":"x","from":-1,"to":0}]`),
+		"over sure":      derived(`"basis":["01JXV3PR80000000000000000Z"],"confidence":7`),
 		"a bad grave":    `{"type":"tombstone","project":"default","id":"../x","at":"2025-01-01T00:00:00Z"}`,
 		"a giant offset": set("occurred_at", "@1,2,999999999"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Join([]string{good[0], good[1], bad, good[3]}, "\n")
-			b := open(t)
+			b := open(t, paused)
 			rep := b.imported(text, ImportOptions{})
 			if rep.Bad != 1 || len(rep.Problems) != 1 || rep.Problems[0].Line != 3 || rep.Problems[0].Why == "" || strings.Contains(rep.Problems[0].Why, "fish") {
 				t.Errorf("%+v", rep)
@@ -362,7 +375,7 @@ func TestBadLines(t *testing.T) {
 			if rep.Stored != 2 {
 				t.Errorf("the rest did not go on: %+v", rep)
 			}
-			c := open(t)
+			c := open(t, paused)
 			rep, err := c.Import(ctx, file("x.jsonl", text), "x.jsonl", ImportOptions{All: true})
 			wantCode(t, err, CodeInvalid, "line 3")
 			if got := c.projectNames(); len(got) != 0 {
@@ -373,7 +386,7 @@ func TestBadLines(t *testing.T) {
 }
 
 func TestImportRefusesWhatIsNotForIt(t *testing.T) {
-	f := open(t)
+	f := open(t, paused)
 	_, err := f.Import(ctx, file("x.jsonl", `{"type":"magma-mcp export","format":99,"projects":[],"counts":{}}`+"\n"), "x.jsonl", ImportOptions{})
 	wantCode(t, err, CodeFormat, "newer")
 	_, err = f.Import(ctx, file("x.bin", "\x00\x01\x02"), "x.bin", ImportOptions{})
@@ -395,6 +408,36 @@ func TestImportRefusesWhatIsNotForIt(t *testing.T) {
 	cancel()
 	if _, err := f.Import(cancelled, file("x", text), "x", ImportOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestRoundTripAfterConsolidation has rows of the rules in it, which importing makes due again.
+func TestRoundTripAfterConsolidation(t *testing.T) {
+	a := filled(t)
+	for i := range 300 {
+		a.clock.add(20 * time.Minute)
+		a.remember(Note{Content: fmt.Sprintf("Turn %d is about %s and the harbour, for the %d. time", i, []string{"boats", "bread", "tax", "Ana's garden"}[i/7%4], i), Session: fmt.Sprint(i / 40), Speaker: "Bo"})
+	}
+	for range 2 {
+		if err := a.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
+		a.clock.add(48 * time.Hour)
+	}
+	want := a.export(ExportOptions{})
+	b := open(t, paused)
+	b.clock.t = a.clock.t
+	rep := b.imported(want, ImportOptions{})
+	if rep.Derived < 20 || rep.Bad > 0 {
+		t.Errorf("%+v", rep)
+	}
+	for _, when := range []string{"after the import", "after the background work"} {
+		if d := cmp.Diff(want, b.export(ExportOptions{})); d != "" {
+			t.Errorf("%s the export differs:\n%s", when, d)
+		}
+		if err := b.Settle(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -442,7 +485,7 @@ func TestRoundTripOfAnything(t *testing.T) {
 			if v := st.Encode(); len(v) > 0 {
 				ops = append(ops, store.Op{Kind: store.Set, Key: store.StateKey(p, id), Value: v})
 			}
-			ops = append(ops, store.Op{Kind: store.Set, Key: store.DerivedKey(p, store.PassModel, store.Sum(id.String())), Value: rapid.SliceOf(rapid.Byte()).Draw(rt, "derived")})
+			ops = append(ops, store.Op{Kind: store.Set, Key: store.DerivedKey(p, store.PassUser, store.Sum(id.String())), Value: rapid.SliceOf(rapid.Byte()).Draw(rt, "derived")})
 		}
 		f.put(ops...)
 		f.Bank.projects["p"], f.Bank.names[p], f.Bank.nextProj = p, "p", p
@@ -498,7 +541,7 @@ type fataler interface {
 
 func memBank(t fataler) *Bank {
 	t.Helper()
-	b, err := Open("store", Options{KV: storetest.NewMap(), Now: (&clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}).now, NewID: NewIDs(1), Zone: time.UTC})
+	b, err := Open("store", Options{KV: storetest.NewMap(), Now: (&clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}).now, NewID: NewIDs(1), Zone: time.UTC, Paused: true})
 	if err != nil {
 		t.Fatal(err)
 	}
