@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory/index"
 	"github.com/magma-mcp/magma-mcp/memory/query"
@@ -40,7 +39,8 @@ const (
 	clockOfDay    = 0.9  // finer than the day that is asked
 	whenSaid      = 0.5  // a time named in words whose own time is asked
 	agreement     = 0.15 // of another memory's confidence in the same time
-	leastMatch    = 0.25 // share of the question's words without which nothing is dated
+	leastMatch    = 0.35 // share of the question's words without which nothing is dated
+	leastUnknown  = 0.45 // the same, where one of its words stands nowhere in the project
 	noise         = 0.1  // of the best: what is below is left out
 	sameStatement = 0.85 // of the best undated statement: those above it may tell the same event
 )
@@ -50,16 +50,20 @@ type dating struct {
 	TimeAnswer
 	iv    temporal.Interval
 	score float64
-	match float64
-	item  int // place in the list found
+	match float64 // of the question's words
+	floor float64 // of match
+	item  int     // place in the list found
 	self  *found
+	// length is set where it is a length rather than a place in time; iv is zero where nothing says when it was
+	length bool
 }
 
 // dates answers one question: the best times of the best memories.
-func (b *Bank) dates(in *inquiry, limit int, out *WhenAnswer) ([]found, error) {
+// It gives their memories and the times again as they were weighed.
+func (b *Bank) dates(in *inquiry, limit int, out *WhenAnswer) ([]found, []dating, error) {
 	all, err := b.datings(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var kept []found
 	have := map[string]bool{}
@@ -74,7 +78,7 @@ func (b *Bank) dates(in *inquiry, limit int, out *WhenAnswer) ([]found, error) {
 			kept = append(kept, *d.self)
 		}
 	}
-	return kept, nil
+	return kept, all, nil
 }
 
 // datings is the times of the memories found and of the turns that answer them, best first.
@@ -125,11 +129,7 @@ func (b *Bank) datings(in *inquiry) ([]dating, error) {
 // settle ranks the times: what other memories agree with gains, what is said twice stands once, and of
 // several undated statements of one thing the first said it.
 func (in *inquiry) settle(all []dating) []dating {
-	best := 0.0
-	for i := range all {
-		best = max(best, all[i].match)
-	}
-	if best < leastMatch {
+	if !slices.ContainsFunc(all, func(d dating) bool { return d.match >= d.floor }) {
 		return nil
 	}
 	first := -1
@@ -160,6 +160,9 @@ func (in *inquiry) settle(all []dating) []dating {
 	var out []dating
 	for _, d := range all {
 		k := deref(d.Start) + "/" + deref(d.End)
+		if d.iv.IsZero() {
+			k = strings.ToLower(d.Text)
+		}
 		if i, ok := place[k]; ok {
 			if out[i].Memory != d.Memory && out[i].Basis != basisOccurred && d.Basis != basisOccurred {
 				out[i].score = min(1, out[i].score+agreement*d.score)
@@ -198,6 +201,13 @@ func (b *Bank) tell(in *inquiry, w *wanted, f *found) *telling {
 	t.times = b.times.Find(content, f.record.At.Time())
 	for i := range t.times {
 		t.dated = t.dated || !t.times[i].Duration
+	}
+	if in.wantsLength() {
+		for _, m := range b.times.Lengths(content, f.record.At.Time()) {
+			if m.IsZero() { // Find has the others
+				t.times = append(t.times, m)
+			}
+		}
 	}
 	t.sentences = text.Sentences(content)
 	clause, last := 0, 0
@@ -350,10 +360,14 @@ func (t *telling) share(w *wanted, sentence, clause int) float64 {
 // datings is the times that a memory gives: those it names, and the day on which it was said.
 func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 	var out []dating
-	lengths := in.question.Time.WantsDuration && !in.question.Time.Ago
+	lengths := in.wantsLength()
 	who := t.speaker(w)
-	add := func(a TimeAnswer, iv temporal.Interval, match, trust float64) {
-		d := dating{TimeAnswer: a, iv: iv, match: match, self: t.found}
+	add := func(a TimeAnswer, iv temporal.Interval, match, trust float64, length bool) {
+		d := dating{TimeAnswer: a, iv: iv, match: match, floor: leastMatch, self: t.found}
+		if w.unknown {
+			d.floor = leastUnknown
+		}
+		d.length = length
 		d.score = rank * (bareMatch + (1-bareMatch)*match) * trust * who * in.fit(iv)
 		out = append(out, d)
 	}
@@ -372,7 +386,7 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 				trust *= trustBegan
 			}
 		}
-		if lengths && !m.Duration {
+		if lengths && !m.Duration && !m.OpenEnd && m.Grain != temporal.Range {
 			trust *= trustOccurred
 		}
 		at := t.record.At.Time()
@@ -386,7 +400,7 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 		if m.Grain < temporal.Day {
 			trust *= clockOfDay
 		}
-		add(t.bank.timeAnswer(t.found, &m), m.Interval, match, trust)
+		add(t.bank.timeAnswer(t.found, &m), m.Interval, match, trust, lengths && m.Duration)
 	}
 	a, iv := occurredAnswer(t.found)
 	match, sentence := 0.0, -1
@@ -419,8 +433,14 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 	if lengths {
 		trust *= trustOccurred
 	}
-	add(a, iv, match, trust)
+	add(a, iv, match, trust, false)
 	return out
+}
+
+// wantsLength reports whether a length is asked: "how long did", not "how long ago".
+func (in *inquiry) wantsLength() bool {
+	t := &in.question.Time
+	return t.WantsDuration && !t.Ago && t.Between[0] == ""
 }
 
 // speaker is how well the memory's speaker can know.
@@ -449,8 +469,12 @@ func (t *telling) speaker(w *wanted) float64 {
 func (in *inquiry) fit(iv temporal.Interval) float64 {
 	q := &in.question.Time
 	switch {
+	case iv.IsZero():
+		return 1
 	case in.event != nil && !in.event.fits(iv):
 		return misfit
+	case in.event != nil && in.event.unknown:
+		return looseFit
 	case !q.Fits(iv):
 		return misfit
 	case q.Window == nil || q.Window.OpenStart || q.Window.OpenEnd || iv.OpenStart || iv.OpenEnd:
@@ -476,6 +500,10 @@ func wishes(s string) bool {
 }
 
 func (b *Bank) timeAnswer(f *found, m *temporal.Mention) TimeAnswer {
+	if m.IsZero() { // a length without a place in time
+		words := strings.TrimPrefix(strings.TrimPrefix(m.Text, "for "), "For ")
+		return TimeAnswer{Grain: m.Length.Grain.String(), Text: words, Basis: basisStated, Expression: m.Text, Memory: f.record.ID.String(), Source: f.record.Source}
+	}
 	sp := span(m.Text, m.Interval)
 	basis := basisResolved
 	if m.Absolute {
@@ -488,8 +516,7 @@ func (b *Bank) timeAnswer(f *found, m *temporal.Mention) TimeAnswer {
 // occurredAnswer is the memory's own time: the day on which it was said or happened, or the span it was given.
 func occurredAnswer(f *found) (TimeAnswer, temporal.Interval) {
 	t := f.record.At.Time()
-	iv := temporal.Interval{Start: time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location()), Grain: temporal.Day}
-	iv.End = iv.Start.AddDate(0, 0, 1)
+	iv := dayOf(t)
 	if f.record.Until != nil {
 		if g, err := temporal.ParseGrain(f.record.Grain); err == nil {
 			iv = temporal.Interval{Start: t, End: f.record.Until.Time(), Grain: g}

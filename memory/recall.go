@@ -81,7 +81,7 @@ func (b *Bank) Recall(ctx context.Context, q Question) (Recollection, error) {
 	if strings.TrimSpace(q.Query) == "" || in.question.Route.Kind == query.Meta {
 		list, out.Confident, err = b.browse(in, q.Limit)
 	} else {
-		list, err = b.search(in, q.Limit, &out)
+		list, err = b.searchBeside(in, q.Limit, &out)
 	}
 	if err != nil {
 		return out, storageError("recalling", err)
@@ -129,7 +129,7 @@ func (in *inquiry) intent(s string, out *Recollection) error {
 
 // inquire reads a question and its filters.
 func (b *Bank) inquire(ctx context.Context, project, text string, f Filter, relations []string, superseded bool, from *Session) (*inquiry, error) {
-	in := &inquiry{filter: f, superseded: superseded}
+	in := &inquiry{filter: f, superseded: superseded || f.AsOf == "" && asksHistory(text)}
 	var err error
 	if in.project, in.projects, err = b.asked(project, from); err != nil {
 		return nil, err

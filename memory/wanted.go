@@ -16,6 +16,7 @@ type wanted struct {
 	names    []string // those speakers' names, folded
 	tense    int8     // -1 it happened, +1 it is to come, 0 unknown
 	begins   bool     // the beginning of something is asked: "when did Bo start", "since when"
+	unknown  bool     // one of the words stands nowhere in the project
 	said     bool     // when something was said is asked: "when did Bo mention"
 }
 
@@ -24,15 +25,20 @@ type wantedWord struct {
 	stem   string
 	like   map[string]float64
 	weight float64 // its rarity in this project
+	light  bool    // goes with everything
 }
 
 // lightWeight is what a verb counts that goes with everything ("go", "get"): it is in most texts in another
 // form or sense, so that a text without it is no worse a witness.
 const lightWeight = 0.3
 
+// fewDocs is added to the memories of a project when a word's rarity is reckoned: in a project of three memories
+// a word of all three would count for nothing, and one of none for everything.
+const fewDocs = 100
+
 var light = wordSet(`go went gone going get got gotten getting take took taken make made do did done have had start started begin began
 	begun come came give gave put happen happened occur occurred mention mentioned say said tell told talk talked visit attend
-	day date year month week time`)
+	first last recent recently latest earliest ago long day date year month week time`)
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
@@ -73,17 +79,17 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 	if len(lower) != len(q.Text) {
 		window, anchor = [2]int{-1, -1}, [2]int{-1, -1}
 	}
-	lights := map[string]bool{}
+	lights, where := map[string]bool{}, map[string]bool{}
 	for _, t := range in.analyst.words.Tokens(q.Text) {
 		if t.From >= window[0] && t.From < window[1] || t.From >= anchor[0] && t.From < anchor[1] {
-			lights[t.Term] = true // the window and the other event are where to look, not what
+			where[t.Term] = true // the window and the other event are where to look, not what
 			continue
 		}
 		if light[text.Fold(q.Text[t.From:t.To])] {
 			lights[t.Term] = true
 		}
 	}
-	n := max(1, s.Live)
+	n := s.Live + fewDocs
 	place := map[int]int{} // of the question's terms
 	for i := range q.Terms {
 		t := &q.Terms[i]
@@ -93,7 +99,7 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 			}
 			continue
 		}
-		if w.isSpeaker(in, t.Stem) {
+		if w.isSpeaker(in, t.Stem) || where[t.Stem] {
 			continue
 		}
 		df := 0
@@ -103,12 +109,34 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 		x := wantedWord{stem: t.Stem, like: map[string]float64{}, weight: float64(index.IDF(n, df))}
 		if lights[t.Stem] {
 			x.weight *= lightWeight
+			x.light = true
 		}
 		place[i] = len(w.words)
 		w.words = append(w.words, x)
+	}
+	for i := range w.words {
+		x := &w.words[i]
+		if x.nowhere(s) && x.light {
+			x.weight = 0 // that nobody used it says nothing
+		} else if x.nowhere(s) {
+			w.unknown = true
+		}
 		w.total += x.weight
 	}
 	return w
+}
+
+// nowhere reports whether no memory holds the word or one related to it.
+func (x *wantedWord) nowhere(s *index.Shard) bool {
+	if p := s.Posting(index.HashTerm(x.stem)); p != nil && len(p.Docs) > 0 {
+		return false
+	}
+	for stem := range x.like {
+		if p := s.Posting(index.HashTerm(stem)); p != nil && len(p.Docs) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *wanted) isSpeaker(in *inquiry, stem string) bool {
