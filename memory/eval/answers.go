@@ -208,10 +208,7 @@ func (a *Answers) answer(ctx context.Context, c *Config) error {
 				}
 				reply, read, err := a.chat(ctx, a.Model, answerPrompt(q, text), nil, room)
 				if err == nil {
-					err = out.add(answered{conv.ID, q.ID, reply, read})
-				}
-				if err == nil {
-					err = out.w.Flush()
+					err = out.keep(answered{conv.ID, q.ID, reply, read})
 				}
 				if err != nil {
 					out.close()
@@ -390,10 +387,7 @@ func (a *Answers) judge(ctx context.Context, c *Config) error {
 			}
 			score, reason, err := a.verdict(ctx, texts[id], gold.Answer, x.Answer)
 			if err == nil {
-				err = out.add(judged{x.Conversation, x.Question, score, reason})
-			}
-			if err == nil {
-				err = out.w.Flush()
+				err = out.keep(judged{x.Conversation, x.Question, score, reason})
 			}
 			if err != nil {
 				out.close()

@@ -152,6 +152,14 @@ func (l *lines) add(v any) error {
 	return err
 }
 
+// keep is add for what took a model to make: a run that is stopped has it in the file.
+func (l *lines) keep(v any) error {
+	if err := l.add(v); err != nil {
+		return err
+	}
+	return l.w.Flush()
+}
+
 func (l *lines) close() error {
 	return errors.Join(l.w.Flush(), l.f.Close())
 }

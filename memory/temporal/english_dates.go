@@ -118,6 +118,22 @@ func (p *parser) skipMark(i int, m rune) int {
 	return i
 }
 
+// yearBehind puts the year that follows a day and a month at e into n ("-2013", ", 2013"), and returns where it
+// ends; 0 where there is none.
+func (p *parser) yearBehind(n *node, e int) int {
+	y, f := 0, 0
+	if p.isMark(e, '-') && p.glued(e) || p.isMark(e, '/') && p.glued(e) {
+		y, f = p.yearAfter(e+1, true)
+	}
+	if f == 0 {
+		y, f = p.yearAfter(e, true)
+	}
+	if f != 0 {
+		n.y, n.hasYear, n.abs = y, true, true
+	}
+	return f
+}
+
 // monthDay reads the forms with a month's name, and a lone day of the month ("the 24th").
 func (p *parser) monthDay(i int) (n node, next int) {
 	if m, j := p.month(i); j != 0 {
@@ -130,14 +146,7 @@ func (p *parser) monthDay(i int) (n node, next int) {
 			if d, e, ord := p.dayOfMonth(k); e != 0 && valid(2000, m, d) && (ord || !p.isMark(e, ':') && !p.is(e, "h") && !p.has(e, cAmPm)) &&
 				!(p.has(e, cUnit) && !p.is(e, "second")) && !p.isMark(e, '%') {
 				n.d = d
-				if p.isMark(e, '-') && p.glued(e) || p.isMark(e, '/') && p.glued(e) {
-					if y, f := p.yearAfter(e+1, true); f != 0 {
-						n.y, n.hasYear, n.abs = y, true, true
-						return n, f
-					}
-				}
-				if y, f := p.yearAfter(e, true); f != 0 {
-					n.y, n.hasYear, n.abs = y, true, true
+				if f := p.yearBehind(&n, e); f != 0 {
 					return n, f
 				}
 				e = p.weekdayAfter(&n, e)
@@ -173,14 +182,7 @@ func (p *parser) monthDay(i int) (n node, next int) {
 	k = p.skip(k, "the")
 	if m, e := p.month(k); e != 0 && valid(2000, m, d) && (ord || p.isNumber(i) || p.is(i, "the")) {
 		n = node{kind: fields, m: m, d: d}
-		if p.isMark(e, '-') && p.glued(e) || p.isMark(e, '/') && p.glued(e) {
-			if y, f := p.yearAfter(e+1, true); f != 0 {
-				n.y, n.hasYear, n.abs = y, true, true
-				return n, f
-			}
-		}
-		if y, f := p.yearAfter(e, true); f != 0 {
-			n.y, n.hasYear, n.abs = y, true, true
+		if f := p.yearBehind(&n, e); f != 0 {
 			return n, f
 		}
 		return n, p.weekdayAfter(&n, e)
