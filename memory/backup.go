@@ -298,8 +298,9 @@ func offline(o Options) Options {
 type RekeyReport struct {
 	Encrypted bool        `json:"encrypted"`
 	Check     CheckReport `json:"check"`
-	// Backups are the folders of earlier backups in dir/backups, which are as they were.
-	Backups []string `json:"backups,omitempty"`
+	// Beside are the folders inside dir in which earlier stores lie, which are as they were: backups, and what
+	// a restore or a repair moved aside.
+	Beside []string `json:"beside,omitempty"`
 }
 
 // Rekey writes the store in dir, which nobody may have open, anew under another key: o.Pebble.Key is the
@@ -345,8 +346,28 @@ func Rekey(ctx context.Context, dir string, key []byte, o Options) (rep RekeyRep
 	if err := store.RemoveFolder(o.Pebble.PathIn(dir, aside), to); err != nil {
 		return rep, storageError("removing the old store", err)
 	}
-	rep.Backups, err = Backups(o.Pebble.PathIn(dir, BackupFolder), o)
-	return rep, err
+	rep.Beside, err = beside(dir, o)
+	return rep, storageError("looking for earlier stores", err)
+}
+
+// beside is the folders inside dir, and among its backups, that hold a store.
+func beside(dir string, o Options) ([]string, error) {
+	var out []string
+	for _, in := range []string{"", BackupFolder} {
+		names, err := store.Folders(o.Pebble.PathIn(dir, in), o.Pebble)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			n = o.Pebble.PathIn(in, n)
+			if ok, err := store.HasStore(o.Pebble.PathIn(dir, n), o.Pebble); err != nil {
+				return nil, err
+			} else if ok {
+				out = append(out, n)
+			}
+		}
+	}
+	return out, nil
 }
 
 // BackupFolder is where backups lie in a data folder unless they are told another place.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory"
@@ -23,8 +24,13 @@ func (a *app) openBank(dir string) (*memory.Bank, error) {
 // bankOptions is what the configuration says of a store.
 func (a *app) bankOptions() (memory.Options, error) {
 	c := a.config
+	key, err := c.storeKey(os.Getenv)
+	if err != nil {
+		return memory.Options{}, err
+	}
 	o := memory.Options{
 		Pebble: store.PebbleOptions{
+			Key:           key,
 			CacheBytes:    int64(c.Store.CacheMB) << 20,
 			MemtableBytes: int64(c.Store.MemtableMB) << 20,
 			Logger:        a.log,

@@ -15,6 +15,7 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/magma-mcp/magma-mcp/memory"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 )
 
@@ -25,6 +26,8 @@ type Config struct {
 	// Project is the default project; "auto" is the enclosing repository's name (see autoProject).
 	Project  string `toml:"project"`
 	LogLevel string `toml:"log_level"`
+	// Retention is what is forgotten by itself; none by default.
+	Retention []RetentionConfig `toml:"retention"`
 
 	Store         StoreConfig         `toml:"store"`
 	Time          TimeConfig          `toml:"time"`
@@ -32,6 +35,7 @@ type Config struct {
 	Consolidation ConsolidationConfig `toml:"consolidation"`
 	Query         QueryConfig         `toml:"query"`
 	Secrets       SecretsConfig       `toml:"secrets"`
+	Backup        BackupConfig        `toml:"backup"`
 	HTTP          HTTPConfig          `toml:"http"`
 }
 
@@ -42,6 +46,21 @@ type StoreConfig struct {
 	MemtableMB       int    `toml:"memtable_mb"`
 	ResidentMemories int    `toml:"resident_memories"`
 	MaxContentKB     int    `toml:"max_content_kb"`
+	KeyFile          string `toml:"key_file"`
+}
+
+// RetentionConfig is a rule: memories of a project ("*" is all) and a kind ("" is all) go after days.
+type RetentionConfig struct {
+	Project string `toml:"project"`
+	Kind    string `toml:"kind"`
+	Days    int    `toml:"days"`
+}
+
+// BackupConfig is the backups that a server makes by itself.
+type BackupConfig struct {
+	Dir   string   `toml:"dir"`
+	Every Duration `toml:"every"`
+	Keep  int      `toml:"keep"`
 }
 
 // TimeConfig is how words for times are read.
@@ -115,12 +134,14 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 func Default() Config {
 	return Config{
 		LogLevel:      "info",
+		Retention:     []RetentionConfig{},
 		Store:         StoreConfig{CacheMB: 32, MemtableMB: 4, ResidentMemories: 2_000_000, MaxContentKB: 1024},
 		Time:          TimeConfig{WeekStart: "monday", Hemisphere: "northern", Holidays: "us"},
 		Embedding:     EmbeddingConfig{Provider: "auto", Models: []string{}, Batch: 64, KeepAlive: Duration(30 * time.Minute), Probe: Duration(2 * time.Second), Call: Duration(3 * time.Minute)},
 		Consolidation: ConsolidationConfig{Enabled: true, NumCtx: 8192, MaxCalls: 500, Call: Duration(5 * time.Minute)},
 		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond), RelatedWords: true},
 		Secrets:       SecretsConfig{Policy: "warn"},
+		Backup:        BackupConfig{Keep: 7},
 		HTTP:          HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{}},
 	}
 }
@@ -224,6 +245,14 @@ func (c Config) check() error {
 		if _, zoneErr := time.LoadLocation(c.Time.Zone); zoneErr != nil {
 			err = errors.Join(err, fmt.Errorf("time.zone: %q is no IANA time zone, like Europe/Berlin", c.Time.Zone))
 		}
+	}
+	for i, r := range c.Retention {
+		if _, nameErr := memory.CanonicalProject(r.Project, "", true); nameErr != nil || r.Project == "" || r.Days < 1 {
+			err = errors.Join(err, fmt.Errorf(`retention, rule %d: it needs a project ("*" is all) and days, at least 1`, i+1))
+		}
+	}
+	if c.Backup.Every != 0 && c.Backup.Every < Duration(time.Minute) || c.Backup.Keep < 0 {
+		err = errors.Join(err, fmt.Errorf("backup: every %v, keep %d came; every is 0s (none) or at least 1m, keep at least 0 (all)", time.Duration(c.Backup.Every), c.Backup.Keep))
 	}
 	if c.Store.MaxContentKB > 8<<10 {
 		err = errors.Join(err, fmt.Errorf("store.max_content_kb: %d came; at most 8192, what a client can send in one message", c.Store.MaxContentKB))

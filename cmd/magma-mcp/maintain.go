@@ -43,6 +43,7 @@ var verbs = map[string]attach.Verb{
 	verbExport:   runExport,
 	verbImport:   runImport,
 	verbProgress: runProgress,
+	verbBackup:   runBackup,
 }
 
 func maintain(e memory.Engine) (maintainer, error) {

@@ -72,7 +72,10 @@ func (a *app) attach(ctx context.Context, scope tools.Scope) (*opened, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return bank, bank, nil
+		if scope.Client == cliClient { // a command of a moment
+			return bank, bank, nil
+		}
+		return bank, a.keep(bank), nil
 	}
 	engine, err := attach.Open(context.WithoutCancel(ctx), dir, open, attach.Options{
 		Version: buildVersion(), Logger: a.log, Verbs: verbs, Drain: time.Second,

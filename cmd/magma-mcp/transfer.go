@@ -220,7 +220,7 @@ func (c *exportCommand) Run(a *app) (err error) {
 }
 
 func exportText(r memory.ExportReport) string {
-	s := fmt.Sprintf("Exported %d memories, %d tombstones and %d derived rows of %d projects", r.Memories, r.Tombstones, r.ExportCounts.Derived, len(r.Projects))
+	s := fmt.Sprintf("Exported %s, %s and %s of %s", memories(r.Memories), count(r.Tombstones, "tombstone"), count(r.ExportCounts.Derived, "derived row"), count(len(r.Projects), "project"))
 	if r.Vectors > 0 {
 		s += fmt.Sprintf(", with %d vectors", r.Vectors)
 	}
@@ -282,9 +282,24 @@ func (c *importCommand) Run(a *app) (err error) {
 		return errors.Join(err, errors.New(tools.FaultLine(a.log, "import", rep.Fault)))
 	}
 	if rep.Bad > 0 {
-		return errors.Join(err, fmt.Errorf("import: %d parts could not be taken in; the rest was", rep.Bad))
+		return errors.Join(err, fmt.Errorf("import: %s could not be taken in; the rest was", count(rep.Bad, "part")))
 	}
 	return err
+}
+
+func memories(n int) string {
+	if n == 1 {
+		return "1 memory"
+	}
+	return fmt.Sprintf("%d memories", n)
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func known(format string) bool {
@@ -298,7 +313,7 @@ func known(format string) bool {
 
 func importText(r memory.ImportReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Imported (%s, %d files): %d new", r.Format, r.Files, r.Stored)
+	fmt.Fprintf(&b, "Imported (%s, %s): %d new", r.Format, count(r.Files, "file"), r.Stored)
 	for _, x := range []struct {
 		n    int
 		what string

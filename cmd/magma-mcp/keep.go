@@ -1,0 +1,354 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/magma-mcp/magma-mcp/cmd/magma-mcp/attach"
+	"github.com/magma-mcp/magma-mcp/memory"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+	"github.com/magma-mcp/magma-mcp/tools"
+)
+
+// What keeps a store over the years: backups and retention while it is served, and the commands that put
+// another store in its place, which need it for themselves.
+
+const verbBackup = "backup"
+
+// keeper closes a Bank and what runs beside it.
+type keeper struct {
+	bank *memory.Bank
+	stop context.CancelFunc
+	jobs sync.WaitGroup
+}
+
+func (k *keeper) Close() error {
+	k.stop()
+	err := k.bank.Close()
+	k.jobs.Wait()
+	return err
+}
+
+// retainEvery is how often what is over age is looked for: ages are counted in days.
+const retainEvery = time.Hour
+
+// keep starts the backups and the retention of the configuration on a Bank that is served.
+func (a *app) keep(bank *memory.Bank) io.Closer {
+	ctx, stop := context.WithCancel(context.Background())
+	k := &keeper{bank: bank, stop: stop}
+	run := func(what string, f func() error) {
+		k.jobs.Go(func() {
+			if err := f(); err != nil {
+				a.log.Error(what+" stopped", "error", err)
+			}
+		})
+	}
+	if c := a.config.Backup; c.Every > 0 {
+		run("backups", func() error { return bank.BackupEvery(ctx, a.backupDir(), time.Duration(c.Every), c.Keep) })
+	}
+	if rules := a.retention(); len(rules) > 0 {
+		run("retention", func() error { return bank.RetainEvery(ctx, retainEvery, rules) })
+	}
+	return k
+}
+
+func (a *app) retention() []memory.Retention {
+	var rules []memory.Retention
+	for _, r := range a.config.Retention {
+		rules = append(rules, memory.Retention{Project: r.Project, Kind: r.Kind, Age: time.Duration(r.Days) * 24 * time.Hour})
+	}
+	return rules
+}
+
+// backupDir is where backups go.
+func (a *app) backupDir() string {
+	return cmp.Or(a.config.Backup.Dir, filepath.Join(a.config.Store.DataDir, memory.BackupFolder))
+}
+
+type backupRequest struct {
+	Dir  string `json:"dir"`
+	Keep int    `json:"keep"`
+}
+
+func runBackup(ctx context.Context, e memory.Engine, in json.RawMessage) (any, error) {
+	var q backupRequest
+	if err := json.Unmarshal(in, &q); err != nil {
+		return nil, err
+	}
+	b, ok := e.(interface {
+		Backup(context.Context, string, int) (memory.BackupReport, error)
+	})
+	if !ok {
+		return nil, memory.Errorf(memory.CodeInternal, "this engine cannot be backed up")
+	}
+	return b.Backup(ctx, q.Dir, q.Keep)
+}
+
+type backupCommand struct {
+	Dir  string `arg:"" optional:"" help:"Folder for this store's backups (backup.dir, or backups in the data folder)."`
+	Keep int    `placeholder:"N" help:"Remove the oldest beyond this many; 0 removes none."`
+	JSON bool   `name:"json" help:"Print the report for programs."`
+}
+
+// Run backs the store up while it is used.
+func (c *backupCommand) Run(a *app) (err error) {
+	if c.Keep < 0 {
+		return usageError{fmt.Errorf("--keep: %d came; a number from 0 is allowed", c.Keep)}
+	}
+	q := backupRequest{Dir: cmp.Or(c.Dir, a.backupDir()), Keep: c.Keep}
+	if q.Dir, err = filepath.Abs(q.Dir); err != nil {
+		return fmt.Errorf("%s: %w", c.Dir, err)
+	}
+	var rep memory.BackupReport
+	if err := a.doWith(verbBackup, q, &rep); err != nil {
+		return err
+	}
+	if c.JSON {
+		return a.printJSON(rep)
+	}
+	text := fmt.Sprintf("Backed up %s to %s, and checked the copy.", memories(rep.Check.Records), rep.Path)
+	if len(rep.Removed) > 0 {
+		text += fmt.Sprintf("\nRemoved %s.", strings.Join(rep.Removed, ", "))
+	}
+	return a.print(text)
+}
+
+// doWith runs a verb that takes something in the process that owns the store.
+func (a *app) doWith(verb string, in, out any) error {
+	o, err := a.open()
+	if err != nil {
+		return err
+	}
+	if err := o.engine.Do(a.ctx, verb, in, out); err != nil {
+		return errors.Join(errors.New(tools.FaultLine(a.log, verb, err)), o.close())
+	}
+	return o.close()
+}
+
+// alone runs f with the store for itself: no process has it, and none can take it meanwhile.
+func (a *app) alone(doing string, f func(dir string, o memory.Options) error) error {
+	o, err := a.bankOptions()
+	if err != nil {
+		return err
+	}
+	dir := a.config.Store.DataDir
+	release, err := attach.Hold(dir)
+	if err == nil {
+		err = errors.Join(f(dir, o), release())
+	}
+	if err != nil {
+		return errors.New(tools.FaultLine(a.log, doing, err))
+	}
+	return nil
+}
+
+type restoreCommand struct {
+	From    string `arg:"" type:"existingdir" help:"A backup's folder."`
+	Replace bool   `help:"Where there are memories: move the store aside and put the backup in its place."`
+	JSON    bool   `name:"json" help:"Print the report for programs."`
+}
+
+func (c *restoreCommand) Run(a *app) error {
+	return a.alone("restore", func(dir string, o memory.Options) error {
+		from, err := filepath.Abs(c.From)
+		if err != nil {
+			return err
+		}
+		rep, err := memory.Restore(a.ctx, dir, from, c.Replace, o)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return a.printJSON(rep)
+		}
+		text := fmt.Sprintf("Restored %s of %s from %s, checked before and after.", memories(rep.Check.Records), count(rep.Check.Projects, "project"), rep.From)
+		if rep.Aside != "" {
+			text += "\nThe store that was there is in " + rep.Aside + "; remove that folder when it is not wanted."
+		}
+		return a.print(text)
+	})
+}
+
+type repairCommand struct {
+	JSON bool `name:"json" help:"Print the report for programs."`
+}
+
+func (c *repairCommand) Run(a *app) error {
+	return a.alone("repair", func(dir string, o memory.Options) error {
+		rep, err := memory.Repair(a.ctx, dir, o)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return a.printJSON(rep)
+		}
+		return a.print(repairText(rep))
+	})
+}
+
+func repairText(r memory.RepairReport) string {
+	if r.Sound {
+		return fmt.Sprintf("The store is sound: %d memories. Nothing was changed.", r.Kept.Records)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Repaired: %d memories of %d projects and %d tombstones are kept; the rest is made anew and checked.", r.Kept.Records, r.Kept.Projects, r.Kept.Tombstones)
+	for _, what := range sortedKeys(r.Lost) {
+		fmt.Fprintf(&b, "\nLost: %d %s.", r.Lost[what], what)
+	}
+	for _, g := range r.Gaps {
+		fmt.Fprintf(&b, "\nDamaged, with an unknown loss: %s.", g)
+	}
+	if r.Loose > 0 {
+		fmt.Fprintf(&b, "\n%d parts of long texts are memories of their own now.", r.Loose)
+	}
+	if len(r.Named) > 0 {
+		fmt.Fprintf(&b, "\nProjects whose name was lost: %s.", oneLine(strings.Join(r.Named, ", ")))
+	}
+	fmt.Fprintf(&b, "\nThe damaged store is in %s.", r.Aside)
+	return b.String()
+}
+
+func sortedKeys(m map[string]int) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// keyEnv holds an encryption key in place of a file.
+const keyEnv = "MAGMA_KEY"
+
+// storeKey is the key of the store: from the environment, else from the configured file; nil is none.
+func (c Config) storeKey(getenv func(string) string) ([]byte, error) {
+	if v := getenv(keyEnv); v != "" {
+		key, err := parseKey(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", keyEnv, err)
+		}
+		return key, nil
+	}
+	if c.Store.KeyFile == "" {
+		return nil, nil
+	}
+	return readKey(c.Store.KeyFile)
+}
+
+// readKey reads a key file. On systems with such permissions it must be its owner's alone.
+func readKey(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the encryption key: %w", err)
+	}
+	if os.PathSeparator == '/' && st.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: others may read this key; chmod 600 it", path)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the encryption key: %w", err)
+	}
+	key, err := parseKey(string(raw))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
+}
+
+// parseKey reads 32 bytes in base64 or hexadecimal. A password is refused: it is no key.
+func parseKey(s string) ([]byte, error) {
+	s = strings.TrimSpace(s)
+	for _, decode := range []func(string) ([]byte, error){hex.DecodeString, base64.StdEncoding.DecodeString, base64.RawStdEncoding.DecodeString, base64.URLEncoding.DecodeString, base64.RawURLEncoding.DecodeString} {
+		if key, err := decode(s); err == nil && len(key) == store.KeyBytes {
+			return key, nil
+		}
+	}
+	return nil, fmt.Errorf("not %d bytes in base64 or hexadecimal; `magma-mcp encrypt FILE` makes a key", store.KeyBytes)
+}
+
+// newKey reads the key in a file, which is made with a random one where it is not there.
+func newKey(path string) (key []byte, made bool, err error) {
+	key, err = readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, false, err
+	}
+	key = make([]byte, store.KeyBytes)
+	rand.Read(key)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, false, fmt.Errorf("write the encryption key: %w", err)
+	}
+	_, err = fmt.Fprintln(f, base64.StdEncoding.EncodeToString(key))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, false, fmt.Errorf("write the encryption key: %w", err)
+	}
+	return key, true, nil
+}
+
+type encryptCommand struct {
+	KeyFile string `arg:"" help:"File with the new key, 32 bytes in base64 or hexadecimal; made where it is not there."`
+}
+
+// Run encrypts a store, or gives an encrypted one another key.
+func (c *encryptCommand) Run(a *app) error {
+	path, err := filepath.Abs(c.KeyFile)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.KeyFile, err)
+	}
+	return a.alone("encrypt", func(dir string, o memory.Options) error {
+		key, made, err := newKey(path)
+		if err != nil {
+			return err
+		}
+		rep, err := memory.Rekey(a.ctx, dir, key, o)
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("Encrypted: %d memories, checked under the new key.", rep.Check.Records)
+		if made {
+			text += "\nThe key is new, in " + path + ". Keep a copy elsewhere: without it nobody reads the store again."
+		}
+		text += "\nNow set store.key_file = \"" + filepath.ToSlash(path) + "\" in the configuration (or put the key into " + keyEnv + "), and start the clients again."
+		return a.print(text + besideText(rep, "the old key, or none"))
+	})
+}
+
+type decryptCommand struct{}
+
+func (decryptCommand) Run(a *app) error {
+	return a.alone("decrypt", func(dir string, o memory.Options) error {
+		if o.Pebble.Key == nil {
+			return memory.Errorf(memory.CodeInvalid, "no key is set: give the present one as store.key_file or %s", keyEnv)
+		}
+		rep, err := memory.Rekey(a.ctx, dir, nil, o)
+		if err != nil {
+			return err
+		}
+		return a.print(fmt.Sprintf("Decrypted: %d memories, checked. Now take store.key_file out of the configuration.", rep.Check.Records) + besideText(rep, "the old key"))
+	})
+}
+
+// besideText warns of copies that the change did not reach.
+func besideText(r memory.RekeyReport, with string) string {
+	if len(r.Beside) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nAs they were, with %s, are the earlier stores in the data folder: %s. Remove what is not wanted.", with, strings.Join(r.Beside, ", "))
+}
