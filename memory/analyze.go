@@ -54,7 +54,7 @@ func (b *Bank) analyze(r *store.Record) *store.Analysis {
 	if strings.ContainsAny(r.Source, "./") { // a file, a URL: its parts are words; a bare turn or commit id is not
 		add(r.Source)
 	}
-	a.Times = timesOf(b.times.Find(r.Content, r.At.Time()))
+	a.Times = timesOf(b.times.Find(r.Content, localTime(r)))
 	for _, m := range extract.Mentions(r.Content) {
 		if m.Canonical != "" {
 			a.Mentions = append(a.Mentions, store.Mention{From: uint32(m.From), To: uint32(m.To), Key: index.FoldName(m.Canonical), Type: string(m.Type)})

@@ -124,6 +124,7 @@ func Open(dir string, o Options) (*Bank, error) {
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
+	o.Zone = named(o.Zone)
 	if o.ExactWords {
 		o.Expand = nil
 	} else if o.Expand == nil {

@@ -198,12 +198,12 @@ type toldWord struct {
 func (b *Bank) tell(in *inquiry, w *wanted, f *found) *telling {
 	t := &telling{found: f, bank: b}
 	content := f.record.Content
-	t.times = b.times.Find(content, f.record.At.Time())
+	t.times = b.times.Find(content, localTime(f.record))
 	for i := range t.times {
 		t.dated = t.dated || !t.times[i].Duration
 	}
 	if in.wantsLength() {
-		for _, m := range b.times.Lengths(content, f.record.At.Time()) {
+		for _, m := range b.times.Lengths(content, localTime(f.record)) {
 			if m.IsZero() { // Find has the others
 				t.times = append(t.times, m)
 			}
@@ -389,7 +389,7 @@ func (t *telling) datings(in *inquiry, w *wanted, rank float64) []dating {
 		if lengths && !m.Duration && !m.OpenEnd && m.Grain != temporal.Range {
 			trust *= trustOccurred
 		}
-		at := t.record.At.Time()
+		at := localTime(t.record)
 		ahead := !m.OpenStart && (m.Start.After(at) || m.Tense > 0 && (m.OpenEnd || m.End.After(at)))
 		if w.tense < 0 && ahead || w.tense > 0 && !ahead {
 			trust *= otherTense
@@ -509,13 +509,13 @@ func (b *Bank) timeAnswer(f *found, m *temporal.Mention) TimeAnswer {
 	if m.Absolute {
 		basis = basisStated
 	}
-	return TimeAnswer{Start: sp.Start, End: sp.End, Grain: sp.Grain, Text: temporal.Describe(*m, f.record.At.Time()), Basis: basis, Expression: m.Text,
+	return TimeAnswer{Start: sp.Start, End: sp.End, Grain: sp.Grain, Text: temporal.Describe(*m, localTime(f.record)), Basis: basis, Expression: m.Text,
 		Memory: f.record.ID.String(), Source: f.record.Source}
 }
 
 // occurredAnswer is the memory's own time: the day on which it was said or happened, or the span it was given.
 func occurredAnswer(f *found) (TimeAnswer, temporal.Interval) {
-	t := f.record.At.Time()
+	t := localTime(f.record)
 	iv := dayOf(t)
 	if f.record.Until != nil {
 		if g, err := temporal.ParseGrain(f.record.Grain); err == nil {

@@ -65,6 +65,7 @@ type (
 		OccurredUntil string     `json:"occurred_until,omitempty"`
 		OccurredGrain string     `json:"occurred_grain,omitempty"`
 		Given         string     `json:"given,omitempty"`
+		Zone          string     `json:"zone,omitempty"`
 		RecordedAt    string     `json:"recorded_at"`
 		ValidFrom     string     `json:"valid_from,omitempty"`
 		ValidUntil    string     `json:"valid_until,omitempty"`
@@ -256,7 +257,7 @@ func readDigestText(field, s string) (d store.Digest, err error) {
 func lineOf(project string, r *store.Record, st *store.State) memoryLine {
 	l := memoryLine{Type: lineMemory, Project: project, ID: r.ID.String(), RefLength: r.RefLen, Content: r.Content, Speaker: r.Speaker, Kind: r.Kind,
 		Session: r.Session, Source: r.Source, WrittenBy: r.Writer, Tags: r.Tags, Entities: r.Entities, Pinned: r.Pinned,
-		OccurredAt: stampText(r.At), OccurredUntil: stampTextOf(r.Until), OccurredGrain: r.Grain, Given: r.Given, RecordedAt: stampText(r.Recorded),
+		OccurredAt: stampText(r.At), OccurredUntil: stampTextOf(r.Until), OccurredGrain: r.Grain, Given: r.Given, Zone: r.Zone, RecordedAt: stampText(r.Recorded),
 		ValidFrom: stampTextOf(r.ValidFrom), ValidUntil: stampTextOf(r.ValidUntil), BecauseOf: idTexts(r.BecauseOf), Supersedes: idTexts(r.Supersedes),
 		PartOf: idText(r.PartOf), Segments: idTexts(r.Segments)}
 	if len(st.Encode()) > 0 {
@@ -280,7 +281,7 @@ const (
 // record reads the line back, checking every field as remember would.
 func (l *memoryLine) record(maxContent int) (*store.Record, *store.State, error) {
 	r := &store.Record{RefLen: l.RefLength, Content: l.Content, Speaker: l.Speaker, Kind: l.Kind, Session: l.Session, Source: l.Source,
-		Writer: l.WrittenBy, Tags: l.Tags, Entities: l.Entities, Pinned: l.Pinned, Grain: l.OccurredGrain, Given: l.Given}
+		Writer: l.WrittenBy, Tags: l.Tags, Entities: l.Entities, Pinned: l.Pinned, Grain: l.OccurredGrain, Given: l.Given, Zone: l.Zone}
 	if r.RefLen != 0 && (r.RefLen < 7 || r.RefLen > 26) {
 		return nil, nil, fmt.Errorf("ref_length: %d; 7 to 26 are allowed", r.RefLen)
 	}
@@ -299,7 +300,7 @@ func (l *memoryLine) record(maxContent int) (*store.Record, *store.State, error)
 	}
 	for _, f := range []struct {
 		name, value string
-	}{{"speaker", r.Speaker}, {"kind", r.Kind}, {"session", r.Session}, {"source", r.Source}, {"written_by", r.Writer}, {"given", r.Given}, {"occurred_grain", r.Grain}} {
+	}{{"speaker", r.Speaker}, {"kind", r.Kind}, {"session", r.Session}, {"source", r.Source}, {"written_by", r.Writer}, {"given", r.Given}, {"zone", r.Zone}, {"occurred_grain", r.Grain}} {
 		if len(f.value) > maxField {
 			return nil, nil, fmt.Errorf("%s: %d bytes, over the limit of %d", f.name, len(f.value), maxField)
 		}

@@ -49,7 +49,7 @@ func (in *inquiry) howLong(d *dating) string {
 	t := &in.question.Time
 	now := temporal.Interval{Start: in.ref, End: in.ref, Grain: temporal.Second}
 	iv := d.iv
-	said := temporal.Interval{Start: d.self.record.At.Time(), Grain: temporal.Second}
+	said := temporal.Interval{Start: localTime(d.self.record), Grain: temporal.Second}
 	since := func() string {
 		return fmt.Sprintf("From %s until now: %s.\n", strings.TrimPrefix(d.Text, "since "), temporal.Elapsed(iv, now, in.unit(iv.Start, in.ref)))
 	}

@@ -110,10 +110,10 @@ func (b *Bank) prepare(n *Note) (*writing, error) {
 	if err := b.occurred(r, w.now.In(zone)); err != nil {
 		return nil, err
 	}
-	if r.ValidFrom, err = b.bound("valid_from", n.ValidFrom, r.At.Time(), false); err != nil {
+	if r.ValidFrom, err = b.bound("valid_from", n.ValidFrom, localTime(r), false); err != nil {
 		return nil, err
 	}
-	if r.ValidUntil, err = b.bound("valid_until", n.ValidUntil, r.At.Time(), false); err != nil {
+	if r.ValidUntil, err = b.bound("valid_until", n.ValidUntil, localTime(r), false); err != nil {
 		return nil, err
 	}
 	if r.ValidFrom != nil && r.ValidUntil != nil && r.ValidUntil.Sec <= r.ValidFrom.Sec {
@@ -210,7 +210,7 @@ func (b *Bank) checkNote(n *Note) error {
 // occurred resolves when the memory happened or was said.
 func (b *Bank) occurred(r *store.Record, now time.Time) error {
 	if r.Given == "" {
-		r.At = store.StampOf(now)
+		r.At, r.Zone = store.StampOf(now), zoneOf(now)
 		return nil
 	}
 	iv, err := b.times.Instant(r.Given, now)
@@ -221,6 +221,9 @@ func (b *Bank) occurred(r *store.Record, now time.Time) error {
 		return Errorf(CodeInvalid, "occurred_at: %q has no beginning; give a date or a time", r.Given)
 	}
 	r.At = store.StampOf(iv.Start)
+	if iv.Start.Location() == now.Location() { // words or a date; RFC 3339 brings its own offset
+		r.Zone = zoneOf(now)
+	}
 	if iv.Grain != temporal.Second {
 		r.Grain = iv.Grain.String()
 		if !iv.OpenEnd {

@@ -161,6 +161,7 @@ func (r *Record) Encode() []byte {
 	w.id(19, r.PartOf)
 	w.ids(20, r.Segments)
 	w.num(21, uint64(r.RefLen))
+	w.str(22, r.Zone)
 	return w
 }
 
@@ -214,6 +215,8 @@ func DecodeRecord(id graph.ID, msg []byte) (*Record, error) {
 				return errBytes
 			}
 			r.RefLen = uint8(v)
+		case 22:
+			r.Zone, err = readText(b)
 		}
 		return err
 	})

@@ -48,6 +48,7 @@ type Record struct {
 	Until      *Stamp // occurred_until, where a date or words were given
 	Grain      string // occurred_grain likewise
 	Given      string // occurred_at as given; "" means now
+	Zone       string // IANA name of the zone it was told in, "" where At's offset was given or says all
 	Recorded   Stamp
 	BecauseOf  []graph.ID
 	Supersedes []graph.ID
