@@ -433,7 +433,9 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 			}
 			records = append(records, seg)
 		}
-		ops = append(ops, store.Op{Kind: store.Delete, Key: store.HashKey(p, b.identityOf(r, text, records))})
+		if ops, err = b.dropHash(ops, p, r.ID, b.identityOf(r, text, records)); err != nil {
+			return nil, nil, err
+		}
 		for _, x := range records {
 			t := store.Tombstone{At: now, Purged: c.Purge, Reason: c.Reason, RefLen: x.RefLen}
 			if c.Purge {
@@ -468,6 +470,20 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 		s.Unlock()
 	}
 	return commit, gone, nil
+}
+
+// dropHash adds the deletion of a duplicate row if it is id's: one told again after it was superseded has taken it over.
+func (b *Bank) dropHash(ops []store.Op, p store.Project, id graph.ID, d store.Digest) ([]store.Op, error) {
+	k := store.HashKey(p, d)
+	switch v, err := b.kv.Get(k); {
+	case errors.Is(err, store.ErrNotFound):
+		return ops, nil
+	case err != nil:
+		return nil, err
+	case len(v) == len(id) && graph.ID(v) != id:
+		return ops, nil
+	}
+	return append(ops, store.Op{Kind: store.Delete, Key: k}), nil
 }
 
 // identityOf is the digest under which a record's duplicates are found.

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
@@ -198,7 +199,11 @@ func (b *Bank) readShard(p store.Project) (*index.Shard, error) {
 		if a == nil || a.Version != store.AnalysisVersion {
 			a = b.analyze(r)
 		}
-		s.Add(r, states[id], a, nil)
+		st := states[id]
+		if whole := states[r.PartOf]; whole != nil { // the zero id has none
+			st = ofWhole(st, whole)
+		}
+		s.Add(r, st, a, nil)
 	}
 	if err := b.loadVectors(p, s); err != nil {
 		return nil, err
@@ -207,6 +212,21 @@ func (b *Bank) readShard(p store.Project) (*index.Shard, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// ofWhole is the state of a segment, whose own is st or nil: what came to the whole later holds for each of
+// its segments, since they are what is filtered and ranked.
+func ofWhole(st, whole *store.State) *store.State {
+	out := store.State{}
+	if st != nil {
+		out = *st
+	}
+	out.Tags = append(slices.Clone(out.Tags), whole.Tags...)
+	out.Entities = append(slices.Clone(out.Entities), whole.Entities...)
+	if out.SupersededBy.IsZero() {
+		out.SupersededBy = whole.SupersededBy
+	}
+	return &out
 }
 
 // pull turns a scan into a function that gives the next row.

@@ -507,8 +507,12 @@ func (s *Shard) segmentsOf(whole uint32) func(func(uint32) bool) {
 	}
 }
 
-// AddFacets adds tags and entities that a later sighting brought.
+// AddFacets adds tags and entities that a later sighting brought, to the segments of a whole too: they are
+// what is filtered.
 func (s *Shard) AddFacets(o uint32, tags, entities []string) {
+	for x := range s.segmentsOf(o) {
+		s.AddFacets(x, tags, entities)
+	}
 	d := &s.Docs[o]
 	for _, t := range tags {
 		if id := s.intern(FoldName(t)); !slices.Contains(d.Tags, id) {
