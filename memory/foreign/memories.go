@@ -39,7 +39,7 @@ func knowledgeGraph(raw json.RawMessage, out *sink) error {
 		if len(l.Observations) == 0 {
 			n.Content = l.Name
 			if l.EntityType != "" {
-				n.Content = fmt.Sprintf("%s: a %s", l.Name, spaced(string(l.EntityType)))
+				n.Content = fmt.Sprintf("%s (%s)", l.Name, spaced(string(l.EntityType)))
 			}
 			out.note(n)
 		}
@@ -128,6 +128,9 @@ func mem0(key string, raw json.RawMessage, out *sink) error {
 	}
 	if content == "" {
 		return errors.New("it has no memory, content or text")
+	}
+	if strings.Trim(string(m.UserID), "0123456789") == "" {
+		m.UserID = "" // a row's number, nobody's name
 	}
 	source := "mem0"
 	if m.ID != "" {

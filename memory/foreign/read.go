@@ -129,7 +129,7 @@ func eachEntry(in *bufio.Reader, out *sink, f func(key string, raw json.RawMessa
 		out.line++
 		out.problem("it is not JSON, or is cut short; nothing after it can be read")
 		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if errors.As(err, &syntax) || errors.Is(err, errDeep) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil
 		}
 		return err
@@ -196,6 +196,8 @@ func eachEntry(in *bufio.Reader, out *sink, f func(key string, raw json.RawMessa
 // maxDepth is how deep a value may be nested that is skipped; encoding/json has the same limit for what it decodes.
 const maxDepth = 10000
 
+var errDeep = fmt.Errorf("nested deeper than %d", maxDepth)
+
 // skip reads to the end of the array or object that has begun.
 func skip(d *json.Decoder) error {
 	for depth := 1; depth > 0; {
@@ -206,7 +208,7 @@ func skip(d *json.Decoder) error {
 		switch t {
 		case json.Delim('['), json.Delim('{'):
 			if depth++; depth > maxDepth {
-				return fmt.Errorf("nested deeper than %d", maxDepth)
+				return errDeep
 			}
 		case json.Delim(']'), json.Delim('}'):
 			depth--
