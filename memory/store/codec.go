@@ -484,6 +484,9 @@ func decodeCause(msg []byte) (c Cause, err error) {
 		case 6:
 			c.To = uint32(v)
 		case 7:
+			if v > 1000 {
+				return errBytes
+			}
 			c.Confidence = float64(v) / 1000
 		case 8:
 			c.Previous = int8(protowire.DecodeZigZag(v))
