@@ -219,7 +219,8 @@ func (p *parser) clockFits(c clock, i, e int, pt *point, parts int) bool {
 		return !p.counted(e) || p.has(e, cPart)
 	}
 	if at {
-		if p.isNumber(i) && p.toks[i].digits >= 3 && !p.bare {
+		if p.isNumber(i) && (p.toks[i].digits >= 3 && !p.bare || p.isAny(i-2, "stay", "stays", "stayed", "remain", "remains", "remained", "stands", "stood",
+			"capped", "limited", "fixed", "pinned", "frozen", "stuck", "peaked", "peaks", "kept", "holds", "steady", "out")) { // "Postgres stays at 15"
 			return false
 		}
 		return !p.counted(e) && !p.has(e, cUnit) && !p.is(e, "of")
