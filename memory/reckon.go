@@ -139,6 +139,27 @@ func deref(s *string) string {
 	return *s
 }
 
+var auxiliary = wordSet("did do does was were is are has have had will")
+
+// eitherSide reads "did A happen before B or after": the time of both is asked, and which was first.
+func (in *inquiry) eitherSide() {
+	t := &in.question.Time
+	for _, end := range []string{" or after", " or before", " or later", " or earlier"} {
+		other, ok := strings.CutSuffix(strings.ToLower(t.Anchor), end)
+		at := strings.Index(in.question.Text, t.Anchor)
+		if !ok || at < 0 {
+			continue
+		}
+		asked := strings.TrimSpace(in.question.Text[:at])
+		asked = strings.TrimSpace(strings.TrimSuffix(asked, t.Relation))
+		if verb, rest, ok := strings.Cut(asked, " "); ok && auxiliary[strings.ToLower(verb)] {
+			asked = rest
+		}
+		t.Between = [2]string{asked, t.Anchor[:len(other)]}
+		t.Anchor, t.WantsOrder, t.Order = "", true, -1
+	}
+}
+
 // between answers a question about two events, "how many weeks passed between A and B", "which came first":
 // the time of each, and the arithmetic. Of an event that nothing stored dates it says so.
 func (b *Bank) between(ctx context.Context, in *inquiry, q *WhenQuestion, out *WhenAnswer) (string, []found, error) {

@@ -75,14 +75,15 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 		}
 		return [2]int{-1, -1}
 	}
+	asks := askingSpans(q.Text)
 	window, anchor := skip(q.Time.WindowText), skip(q.Time.Anchor)
 	if len(lower) != len(q.Text) {
 		window, anchor = [2]int{-1, -1}, [2]int{-1, -1}
 	}
 	lights, where := map[string]bool{}, map[string]bool{}
 	for _, t := range in.analyst.words.Tokens(q.Text) {
-		if t.From >= window[0] && t.From < window[1] || t.From >= anchor[0] && t.From < anchor[1] {
-			where[t.Term] = true // the window and the other event are where to look, not what
+		if t.From >= window[0] && t.From < window[1] || t.From >= anchor[0] && t.From < anchor[1] || inAny(asks, t.From, t.To) {
+			where[t.Term] = true // the window, the other event and the asking itself are where to look, not what
 			continue
 		}
 		if light[text.Fold(q.Text[t.From:t.To])] {
@@ -118,12 +119,33 @@ func (in *inquiry) want(s *index.Shard) *wanted {
 		x := &w.words[i]
 		if x.nowhere(s) && x.light {
 			x.weight = 0 // that nobody used it says nothing
-		} else if x.nowhere(s) {
+		} else if x.nowhere(s) && x.stem[0] < 0x80 { // of a script without spaces the pairs across two words are often nowhere
 			w.unknown = true
 		}
 		w.total += x.weight
 	}
 	return w
+}
+
+// askingWords are words that ask, in a script without spaces, where they are no tokens of their own.
+var askingWords = []string{"什么时候", "什麼時候", "何时", "何時", "哪一天", "哪天", "哪年", "哪一年", "几月", "多久", "什么", "いつ"}
+
+func askingSpans(q string) (out [][2]int) {
+	for _, w := range askingWords {
+		if i := strings.Index(q, w); i >= 0 {
+			out = append(out, [2]int{i, i + len(w)})
+		}
+	}
+	return out
+}
+
+func inAny(spans [][2]int, from, to int) bool {
+	for _, s := range spans {
+		if from < s[1] && to > s[0] {
+			return true
+		}
+	}
+	return false
 }
 
 // nowhere reports whether no memory holds the word or one related to it.

@@ -39,6 +39,7 @@ func (b *Bank) When(ctx context.Context, q WhenQuestion) (WhenAnswer, error) {
 	out := WhenAnswer{Project: in.project, Answers: []TimeAnswer{}, Memories: []Memory{}, Degraded: in.degraded, Window: windowOf(&in.question.Time)}
 	var note string
 	var list []found
+	in.eitherSide()
 	if bt := in.question.Time.Between; bt[0] != "" && bt[1] != "" {
 		note, list, err = b.between(ctx, in, &q, &out)
 	} else if in.event, err = b.anchorWindow(in); err == nil {
