@@ -1,5 +1,7 @@
 package temporal
 
+import "slices"
+
 // Points: a date, a part of the day and a clock time in any order that English allows, put together.
 
 // partAt reads a part of the day: "morning", "the early morning", "late at night", "lunch". It says
@@ -200,6 +202,14 @@ func (p *parser) joint(j int, pt *point) int {
 	return k
 }
 
+// levels are the verbs after which "at 15" is a height and no hour: "Postgres stays at 15", "capped at 5".
+var levels = []string{"stay", "stays", "stayed", "remain", "remains", "remained", "stands", "stood", "capped", "limited", "fixed", "pinned", "frozen", "stuck",
+	"peaked", "peaks", "kept", "holds", "steady", "maxed"}
+
+func (p *parser) levelVerb(i int) bool {
+	return slices.ContainsFunc(levels, func(v string) bool { return p.word(i, v) })
+}
+
 // clockFits reports whether the clock time at [i, e) may stand where it does.
 func (p *parser) clockFits(c clock, i, e int, pt *point, parts int) bool {
 	if !c.latent {
@@ -219,8 +229,7 @@ func (p *parser) clockFits(c clock, i, e int, pt *point, parts int) bool {
 		return !p.counted(e) || p.has(e, cPart)
 	}
 	if at {
-		if p.isNumber(i) && (p.toks[i].digits >= 3 && !p.bare || p.isAny(i-2, "stay", "stays", "stayed", "remain", "remains", "remained", "stands", "stood",
-			"capped", "limited", "fixed", "pinned", "frozen", "stuck", "peaked", "peaks", "kept", "holds", "steady", "out")) { // "Postgres stays at 15"
+		if p.isNumber(i) && (p.toks[i].digits >= 3 && !p.bare || p.levelVerb(i-2)) { // "Postgres stays at 15"
 			return false
 		}
 		return !p.counted(e) && !p.has(e, cUnit) && !p.is(e, "of")
