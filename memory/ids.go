@@ -114,12 +114,27 @@ func (b *Bank) resolve(p store.Project, s string) (graph.ID, error) {
 		return graph.Zero, Errorf(CodeInvalid, "%q is neither an id (26 characters) nor a ref (six or more); copy it from an answer", s)
 	}
 	var first graph.ID
+	var others []graph.ID
 	for row, err := range b.kv.Scan(lo, hi) {
 		if err != nil {
 			return first, err
 		}
-		if id := store.IDOf(row.Key); strings.HasSuffix(id.String(), s) && (first.IsZero() || id.Less(first)) {
-			first = id // the oldest of those that end so: a later one prints a longer ref
+		if id := store.IDOf(row.Key); strings.HasSuffix(id.String(), s) {
+			others = append(others, id)
+			if first.IsZero() || id.Less(first) {
+				first = id // the oldest of those that end so: a later one prints a longer ref
+			}
+		}
+	}
+	if len(others) > 1 { // but after a merge of two stores an older one may print the longer ref
+		for _, id := range others {
+			n, err := b.refLength(p, id)
+			if err != nil {
+				return first, err
+			}
+			if n == len(s) {
+				return id, nil
+			}
 		}
 	}
 	if first.IsZero() {

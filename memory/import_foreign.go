@@ -3,7 +3,6 @@ package memory
 import (
 	"bufio"
 	"errors"
-	"strconv"
 
 	"github.com/magma-mcp/magma-mcp/memory/foreign"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
@@ -17,8 +16,6 @@ import (
 type strange struct {
 	commit store.Commit
 	n      int
-	last   string // the place of the last note, to count those of one place
-	nth    map[string]int
 }
 
 // noteBatch is how many notes are written between two waits for the disk.
@@ -26,7 +23,7 @@ const noteBatch = 256
 
 // notes reads another program's file.
 func (im *importer) notes(format foreign.Format, in *bufio.Reader) error {
-	im.strange = strange{nth: map[string]int{}}
+	im.strange = strange{}
 	var fault error
 	lines := map[int]bool{}
 	for n, err := range foreign.Read(format, im.file, in) {
@@ -78,18 +75,8 @@ func (im *importer) note(format foreign.Format, f *foreign.Note) error {
 	if at == "" {
 		at = im.o.Date
 	}
-	// Of two notes of one place with the same words ("ok", "ok") both are kept: the second is another. It
-	// counts on their order, which a file keeps.
 	place := store.Sum(string(format), f.Source, f.Session, f.Speaker, f.OccurredAt, f.Content)
-	if f.Source != im.last {
-		clear(im.nth)
-		im.last = f.Source
-	}
 	key := "import:" + digestText(place[:])
-	im.nth[key]++
-	if nth := im.nth[key]; nth > 1 {
-		key += ":" + strconv.Itoa(nth)
-	}
 	from := im.o.Session
 	from.Client = "import: " + string(format)
 	project := im.o.Project

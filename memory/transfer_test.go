@@ -523,6 +523,14 @@ func FuzzImport(f *testing.F) {
 		if _, err := b.Import(ctx, file("x", string(text)), "x", ImportOptions{}); CodeOf(err) == CodeInternal || CodeOf(err) == CodeStorage {
 			t.Fatalf("import: %v", err)
 		}
+		for _, name := range b.projectNames() { // what came in is read without a crash
+			if _, err := b.Recall(ctx, Question{Query: "what happened, and why?", Project: name}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Timeline(ctx, TimelineQuery{Project: name}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		rep, err := b.Check(ctx)
 		if err != nil || len(rep.Problems) > 0 {
 			t.Fatalf("the store is not clean: %v %v", rep.Problems, err)

@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -236,7 +237,7 @@ func claude(_ string, raw json.RawMessage, out *sink) error {
 		return errors.New("a conversation without messages (chat_messages)")
 	}
 	name := session(string(c.Name), string(c.UUID))
-	for _, msg := range c.Messages {
+	for i, msg := range c.Messages {
 		var m struct {
 			UUID      text            `json:"uuid"`
 			Sender    string          `json:"sender"`
@@ -254,7 +255,7 @@ func claude(_ string, raw json.RawMessage, out *sink) error {
 		}
 		// The blocks are what was said; text repeats them, with placeholders for what is not text.
 		out.note(Note{Content: first(said(m.Content), string(m.Text)), Speaker: speaker, Session: name,
-			Source: "claude:" + first(string(m.UUID), string(c.UUID)), OccurredAt: first(string(m.CreatedAt), string(c.CreatedAt))})
+			Source: "claude:" + first(string(m.UUID), fmt.Sprintf("%s#%d", c.UUID, i+1)), OccurredAt: first(string(m.CreatedAt), string(c.CreatedAt))})
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Note struct {
 	Speaker string
 	Session string
 	Kind    string
-	// Source names the place it comes from: stable, and unique within its program but for short texts of one place.
+	// Source names the place it comes from: stable, and with the content unique within its program.
 	Source string
 	// OccurredAt is RFC 3339 with an offset, or a date (2006-01-02).
 	OccurredAt string
