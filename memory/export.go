@@ -292,7 +292,7 @@ func (x *exporter) vectors(p store.Project, name string) error {
 	for _, space := range slices.Compact(names) {
 		lo, hi := store.VectorRange(p, spaces[space])
 		if err := x.scan(lo, hi, func(row store.Row) error {
-			if len(row.Value) < 8 || len(row.Value)%4 != 0 {
+			if len(row.Value) < 8 || len(row.Value)%2 != 0 {
 				x.rep.Damaged++
 				return nil
 			}

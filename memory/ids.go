@@ -219,6 +219,7 @@ func (b *Bank) readShard(p store.Project) (*index.Shard, error) {
 			st = ofWhole(st, whole)
 		}
 		s.Add(r, st, a, nil)
+		b.addWords(s, id, a)
 	}
 	if err := b.loadVectors(p, s); err != nil {
 		return nil, err

@@ -965,7 +965,7 @@ func (im *importer) parseRow(typ string, line []byte) (rowOf, error) {
 	}
 	hash, err1 := hex.DecodeString(l.TextHash)
 	vec, err2 := base64.StdEncoding.DecodeString(l.Vector)
-	if err1 != nil || err2 != nil || len(hash) != 8 || len(vec) == 0 || len(vec)%4 != 0 || l.Space == "" || len(l.Space) > maxField {
+	if err1 != nil || err2 != nil || len(hash) != 8 || len(vec) == 0 || len(vec)%2 != 0 || l.Space == "" || len(l.Space) > maxField {
 		return fault(errors.New("space, text_hash or vector: not what an export writes"))
 	}
 	v := append(hash, vec...)
@@ -974,8 +974,8 @@ func (im *importer) parseRow(typ string, line []byte) (rowOf, error) {
 	for _, x := range xs {
 		norm += float64(x) * float64(x)
 	}
-	if err != nil || !(math.Abs(norm-1) < 1e-2) { // NaN neither
-		return fault(errors.New("vector: not of length 1"))
+	if err != nil || math.Abs(norm-1) > 1e-2 {
+		return fault(errors.New("vector: it has no length"))
 	}
 	im.counts.Vectors++
 	return &vectorRow{l.Space, id, l.Chunk, v}, nil

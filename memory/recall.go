@@ -154,7 +154,7 @@ func (b *Bank) inquire(ctx context.Context, project, text string, f Filter, rela
 	in.request = query.Request{Question: in.question, Graphs: graphs, Tuning: b.o.Tuning, Words: in.analyst.words}
 	if strings.TrimSpace(text) != "" {
 		var why string
-		in.vectors, why = b.embedQuestion(ctx, text)
+		in.vectors, why = b.embedQuestion(ctx, in.question)
 		if why != "" {
 			in.degraded = append(in.degraded, why)
 		}
@@ -262,7 +262,7 @@ func (b *Bank) searchOne(in *inquiry, p store.Project, s *index.Shard, limit int
 	}
 	req := in.request
 	req.Filter, req.Limit = f, limit
-	req.Near = nearest(in, s, &f, b.o.Tuning.VectorTop)
+	req.Near, req.NearLoose = b.nearest(in, s, &f, b.o.Tuning.VectorTop)
 	records := map[uint32]*store.Record{}
 	req.Content = func(o uint32) string {
 		if r := b.record(p, s, o, records); r != nil {

@@ -343,6 +343,7 @@ func (b *Bank) applied(p store.Project, w *writing, known bool, states map[graph
 	defer s.Unlock()
 	for i, r := range w.parts {
 		s.Add(r, nil, w.analyses[i], nil)
+		b.addWords(s, r.ID, w.analyses[i])
 	}
 	if whole, ok := s.Find(w.parts[0].ID); ok {
 		for id := range states {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
+	"github.com/magma-mcp/magma-mcp/memory/embed/builtin"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
@@ -23,6 +24,7 @@ type background struct {
 	provider embed.Provider
 	worker   *consolidate.Worker
 	rows     *backlog
+	words    *builtin.Terms // nil: the built-in embedder is not wanted
 	nudged   atomic.Bool
 }
 
@@ -54,7 +56,10 @@ func (b *Bank) startSlow(ctx context.Context) error {
 		}
 	}
 	b.back.provider, b.back.rows = p, rows
-	b.back.worker = consolidate.NewWorker(rows, p, b.o.Chat, o)
+	if b.back.words, err = wordVectors(p); err != nil {
+		return err
+	}
+	b.back.worker = consolidate.NewWorker(rows, storedOnly{p}, b.o.Chat, o)
 	b.runSlow(ctx, "embedding", p.Run)
 	if !b.o.Paused {
 		b.runSlow(ctx, "consolidation", b.back.worker.Run)
@@ -92,11 +97,9 @@ func (b *Bank) wake() {
 func (b *Bank) enqueue(ops []store.Op, p store.Project, parts []*store.Record) ([]store.Op, []string) {
 	passes := []store.Pass{store.PassRules}
 	var pending []string
-	if _, state, _ := b.back.provider.Current(); state != embed.Off {
+	if b.owesVectors() {
 		passes = append(passes, store.PassEmbed)
 		pending = append(pending, "embedding")
-	} else if op, ok := b.back.rows.unfilled(); ok {
-		ops = append(ops, op)
 	}
 	if b.o.Chat != nil {
 		passes = append(passes, store.PassModel)
@@ -114,6 +117,13 @@ func (b *Bank) enqueue(ops []store.Op, p store.Project, parts []*store.Record) (
 		}
 	}
 	return ops, pending
+}
+
+// owesVectors reports whether a new memory is owed vectors: where a space is to be filled, and where a server
+// is expected but away. Before the first space is opened nothing need be owed, since opening it owes all.
+func (b *Bank) owesVectors() bool {
+	e, state, _ := storedOnly{b.back.provider}.Current()
+	return e != nil || state == embed.Away || b.back.rows.aimed()
 }
 
 // close ends an inquiry.

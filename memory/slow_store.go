@@ -308,12 +308,12 @@ func (s *settlement) replace(k []byte) error {
 	if err != nil {
 		return err
 	}
+	s.del(k)
 	r, err := readDerived(v)
 	if err != nil {
-		return err
+		return nil // damaged, or not of this program: it goes all the same
 	}
 	s.dropped = append(s.dropped, r)
-	s.del(k)
 	for _, id := range r.Basis {
 		s.del(store.BasisKey(s.project, id, store.Pass(r.Pass), store.Digest(r.ID)))
 	}

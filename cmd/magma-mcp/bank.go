@@ -7,6 +7,7 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory"
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
+	"github.com/magma-mcp/magma-mcp/memory/embed/builtin"
 	"github.com/magma-mcp/magma-mcp/memory/embed/ollama"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 	"github.com/magma-mcp/magma-mcp/memory/temporal"
@@ -78,6 +79,11 @@ func (a *app) background(o *memory.Options) error {
 		e.Models = c.Models
 	}
 	expected := c.Host != "" || len(c.Models) > 0
+	words, err := builtin.New()
+	if err != nil {
+		return err
+	}
+	e.Builtin = func() embed.Embedder { return words }
 	o.EmbedderFor = func(stay embed.Space) embed.Provider {
 		e.Stay = stay
 		if expected && stay.Provider == "" {

@@ -193,7 +193,7 @@ func (r *run) judge(res *Result, list []uint32) {
 	}
 	known := r.unknown == 0
 	res.Confident = known && len(list) > 0 && (res.Coverage >= float64(r.t.Cover) || r.total == 0 && (len(r.speakers)+len(r.entities) > 0 || r.q.Windowed))
-	if !res.Confident && known && len(r.q.Near) > 0 && r.q.Near[0].Sim >= r.t.CoverVector {
+	if !res.Confident && known && !r.q.NearLoose && len(r.q.Near) > 0 && r.q.Near[0].Sim >= r.t.CoverVector {
 		res.Confident = true
 	}
 }

@@ -197,6 +197,9 @@ type Request struct {
 	Tuning  *Tuning
 	// Near is the nearest memories in the vector space, best first; nil without an embedder.
 	Near []index.Similar
+	// NearLoose: nearness there is of words alone, as any two texts of a subject have it; it ranks, but
+	// proves nothing.
+	NearLoose bool
 	// Content gives the text of a memory, for phrases.
 	Content func(o uint32) string
 	// Words is used to read contents.

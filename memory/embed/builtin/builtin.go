@@ -199,6 +199,11 @@ func (e *Embedder) unknown(sum []int64, term string) {
 	for i := range len(term) {
 		h = (h ^ uint64(term[i])) * 1099511628211
 	}
+	e.signs(sum, h, e.unknownStep)
+}
+
+// signs adds a step up or down to each component, by the bits that follow from h.
+func (e *Embedder) signs(sum []int64, h uint64, step int64) {
 	var bits uint64
 	for d := range sum {
 		if d%64 == 0 {
@@ -209,9 +214,9 @@ func (e *Embedder) unknown(sum []int64, term string) {
 			bits ^= bits >> 31
 		}
 		if bits&1 == 1 {
-			sum[d] += e.unknownStep
+			sum[d] += step
 		} else {
-			sum[d] -= e.unknownStep
+			sum[d] -= step
 		}
 		bits >>= 1
 	}
