@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/AlekSi/pointer v1.0.0 // indirect
 	github.com/DataDog/zstd v1.5.7 // indirect
+	github.com/Microsoft/go-winio v0.6.2 // indirect
 	github.com/RaduBerinde/axisds v0.1.0 // indirect
 	github.com/RaduBerinde/btreemap v0.0.0-20250419174037-3d62b7205d54 // indirect
 	github.com/adrg/xdg v0.5.3 // indirect

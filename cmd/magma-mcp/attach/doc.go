@@ -16,6 +16,8 @@
 //
 // # Taking the store
 //
+// The local socket is a Unix socket, on Windows a named pipe (place_unix.go, place_windows.go).
+//
 // The order is fixed and is what makes stale files harmless: take the lock (owner.lock, an flock that
 // the system drops with the process), then unlink the old socket and bind a new one, then write where
 // it is into owner.json, then open the store. A socket that is bound answers the handshake at once;

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -42,8 +41,9 @@ func (e *Engine) dial(asked *string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: greetWait}
-	c, err := d.DialContext(e.ctx, "unix", of.Address)
+	ctx, cancel := context.WithTimeout(e.ctx, greetWait)
+	defer cancel()
+	c, err := dialLocal(ctx, of.Address)
 	if err != nil {
 		return nil, err
 	}

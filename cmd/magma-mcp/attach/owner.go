@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -175,8 +174,7 @@ func (o *owned) hold(ctx context.Context) (handed bool) {
 			if path == "" {
 				continue
 			}
-			now := time.Now()
-			if err := os.Chtimes(path, now, now); errors.Is(err, fs.ErrNotExist) {
+			if sweptAway(path) {
 				if err := o.listen(ctx); err != nil {
 					o.e.o.Logger.Warn("the socket for other processes was removed and cannot be made again", "error", err)
 				}
@@ -418,32 +416,24 @@ func newer(a, b string) bool {
 
 // listen binds the socket, says where it is, and accepts. The lock is held, so whatever lies there is stale.
 func (o *owned) listen(ctx context.Context) error {
-	path, err := socketPath(o.e.dir, o.e.o.RuntimeDir)
+	address, err := localAddress(o.e.dir, o.e.o.RuntimeDir, o.e.instance)
 	if err != nil {
 		return err
 	}
-	if old, err := readOwner(o.e.dir); err == nil && old.Address != path && filepath.Base(old.Address) == filepath.Base(path) {
-		os.Remove(old.Address) // the same store, another runtime folder
+	if old, err := readOwner(o.e.dir); err == nil && old.Address != address && filepath.Base(old.Address) == filepath.Base(address) {
+		unlinkLocal(old.Address) // the same store, another runtime folder
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("unlink the old socket: %w", err)
-	}
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	ln, err := listenLocal(address)
 	if err != nil {
-		return err
-	}
-	ln.SetUnlinkOnClose(false) // withdraw does that, under the lock
-	if err := os.Chmod(path, 0o600); err != nil {
-		ln.Close()
 		return err
 	}
 	o.mu.Lock()
-	o.address = path
+	o.address = address
 	o.listeners = append(o.listeners, ln)
 	o.mu.Unlock()
 	o.tasks.Go(func() { o.accept(ctx, ln) })
 	host, _ := os.Hostname() // "" says as much as an error would
-	return writeOwner(o.e.dir, ownerFile{Address: path, PID: os.Getpid(), Host: host, Version: o.e.o.Version, Instance: o.e.instance})
+	return writeOwner(o.e.dir, ownerFile{Address: address, PID: os.Getpid(), Host: host, Version: o.e.o.Version, Instance: o.e.instance})
 }
 
 // withdraw takes the socket and its address away. The lock is still held.
@@ -452,7 +442,7 @@ func (o *owned) withdraw() {
 	path := o.address
 	o.mu.Unlock()
 	if path != "" {
-		os.Remove(path)
+		unlinkLocal(path)
 		os.Remove(filepath.Join(o.e.dir, ownerName))
 	}
 }

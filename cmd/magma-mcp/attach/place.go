@@ -12,10 +12,6 @@ import (
 	"github.com/natefinch/atomic"
 )
 
-// maxSocketPath is the shortest limit on a socket's path among the platforms: 104 bytes with the
-// closing zero on macOS and the BSDs (108 on Linux and Windows).
-const maxSocketPath = 103
-
 // ownerFile is owner.json in the data folder: who owns the store and where to reach them. It may be
 // stale; the lock alone decides.
 type ownerFile struct {
@@ -50,32 +46,14 @@ func writeOwner(dir string, of ownerFile) error {
 	return os.Chmod(path, 0o600)
 }
 
-// socketPath is where the owner of the store in dir listens: a hash of the store's real path, in the
-// first runtime folder that is private and short enough. Many mounts (and every long home) have no room
-// for a socket beside the data.
-func socketPath(dir, runtime string) (string, error) {
+// storeHash tells stores apart by where they really lie.
+func storeHash(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", fmt.Errorf("resolve the data directory: %w", err)
 	}
 	sum := sha256.Sum256([]byte(real))
-	name := "magma-" + hex.EncodeToString(sum[:8]) + ".sock"
-	candidates := runtimeDirs()
-	if runtime != "" {
-		candidates = []string{runtime}
-	}
-	var last error
-	for _, c := range candidates {
-		path := filepath.Join(c, name)
-		if len(path) > maxSocketPath {
-			last = fmt.Errorf("%s is too long for a socket", path)
-			continue
-		}
-		if last = privateDir(c); last == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("find a private folder for the socket: %w", last)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // cloudFolders are names of folders that a program keeps in step with other machines. Such a program

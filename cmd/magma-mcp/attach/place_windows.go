@@ -1,22 +1,51 @@
 package attach
 
 import (
+	"context"
+	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/Microsoft/go-winio"
 	"golang.org/x/sys/windows"
 )
 
-// runtimeDirs: the temporary folder lies in the user's profile, which is private by its access list.
-func runtimeDirs() []string {
-	return []string{filepath.Join(os.TempDir(), "magma-mcp")}
+// localAddress is a named pipe: Windows has them in every version, and their access list keeps other
+// users out, which a Unix socket's file there does not promise. The instance makes the name one that
+// nobody can take beforehand; owner.json tells it.
+func localAddress(dir, _, instance string) (string, error) {
+	hash, err := storeHash(dir)
+	if err != nil {
+		return "", err
+	}
+	return `\\.\pipe\magma-mcp-` + hash + "-" + instance, nil
 }
 
-func privateDir(dir string) error { return os.MkdirAll(dir, 0o700) }
+// listenLocal makes the pipe, for this user and the system alone.
+func listenLocal(address string) (net.Listener, error) {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return nil, fmt.Errorf("who runs this: %w", err)
+	}
+	const buffer = 64 << 10
+	return winio.ListenPipe(address, &winio.PipeConfig{
+		SecurityDescriptor: "D:P(A;;GA;;;" + user.User.Sid.String() + ")(A;;GA;;;SY)",
+		InputBufferSize:    buffer,
+		OutputBufferSize:   buffer,
+	})
+}
 
-// checkPeer: Windows has no peer credentials on AF_UNIX sockets; the profile's access list guards them.
+func dialLocal(ctx context.Context, address string) (net.Conn, error) {
+	return winio.DialPipeContext(ctx, address)
+}
+
+// A pipe goes with its process.
+
+func unlinkLocal(string)    {}
+func sweptAway(string) bool { return false }
+
+// checkPeer: the pipe's access list has done it.
 func checkPeer(net.Conn) error { return nil }
 
 func networkFS(dir string) string {
