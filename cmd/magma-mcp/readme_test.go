@@ -112,3 +112,17 @@ func TestReadmeNamesEveryDependency(t *testing.T) {
 		}
 	}
 }
+
+// TestTestDataIsDescribed looks whether each folder of test data is in the table that says what it holds.
+func TestTestDataIsDescribed(t *testing.T) {
+	table := readText(t, "testdata/README.md")
+	entries, err := os.ReadDir(filepath.Join(repository, "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.Contains(table, "| `"+e.Name()+"/` |") {
+			t.Errorf("testdata/README.md does not say what testdata/%s holds", e.Name())
+		}
+	}
+}
