@@ -97,7 +97,7 @@ type Bank struct {
 	analysts  sync.Pool
 	watch     watchers
 	closed    atomic.Bool
-	running   sync.WaitGroup // calls under way
+	calls     calls
 	stop      context.CancelFunc
 	slow      sync.WaitGroup
 	back      background
@@ -244,7 +244,7 @@ func (b *Bank) Close() error {
 		return nil
 	}
 	b.stop()
-	b.running.Wait()
+	b.calls.drain()
 	b.slow.Wait()
 	b.watch.close()
 	return b.kv.Close()
@@ -258,12 +258,47 @@ func (b *Bank) enter(ctx context.Context) (func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	b.running.Add(1)
-	if b.closed.Load() {
-		b.running.Done()
+	if !b.calls.begin() {
 		return nil, Errorf(CodeClosed, "the memory is closed; start magma-mcp again")
 	}
-	return b.running.Done, nil
+	return b.calls.end, nil
+}
+
+// calls counts the calls under way. A WaitGroup does not do: one call may begin while Close waits for the last.
+type calls struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+	idle   chan struct{} // closed when none is left; nil until drain
+}
+
+func (c *calls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.n++
+	return true
+}
+
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n == 0 && c.closed {
+		close(c.idle)
+	}
+}
+
+// drain lets no further call begin and waits for those under way.
+func (c *calls) drain() {
+	c.mu.Lock()
+	c.closed, c.idle = true, make(chan struct{})
+	if c.n == 0 {
+		close(c.idle)
+	}
+	c.mu.Unlock()
+	<-c.idle
 }
 
 // storageError turns an error of the store into one for the caller.

@@ -14,6 +14,7 @@ type otherEvent struct {
 	words    string
 	relation string // before, after, since, until, in
 	answer   TimeAnswer
+	ref      string // of the answer's memory
 	iv       temporal.Interval
 	unknown  bool // nothing stored dates it: the question's other words answer, less surely
 }
@@ -37,7 +38,7 @@ func (b *Bank) anchorWindow(in *inquiry) (*otherEvent, error) {
 	if len(ds) == 0 || ds[0].match < anchorMatch {
 		return &otherEvent{words: t.Anchor, relation: t.Relation, unknown: true}, nil
 	}
-	e := &otherEvent{words: t.Anchor, relation: t.Relation, answer: ds[0].TimeAnswer, iv: ds[0].iv}
+	e := &otherEvent{words: t.Anchor, relation: t.Relation, answer: ds[0].TimeAnswer, ref: ds[0].self.record.Ref(), iv: ds[0].iv}
 	return e, nil
 }
 
@@ -91,7 +92,7 @@ func (e *otherEvent) say() string {
 	if e.unknown {
 		return fmt.Sprintf("Nothing stored says when %q was; what follows may lie on its other side.\n", oneLine(e.words, 60))
 	}
-	return fmt.Sprintf("Taking %q as %s [%s].\n", oneLine(e.words, 60), e.answer.Text, refOf(e.answer.Memory))
+	return fmt.Sprintf("Taking %q as %s [%s].\n", oneLine(e.words, 60), e.answer.Text, e.ref)
 }
 
 // searchBeside is search, for a question that may name another event or ask for what held before: the side of

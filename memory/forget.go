@@ -39,6 +39,7 @@ func (b *Bank) Forget(ctx context.Context, c Choice) (Removal, error) {
 	}
 	out := Removal{Project: name, Forgotten: []Forgotten{}}
 	p, known := b.project(name)
+	c.Query, c.Since, c.Until = strings.TrimSpace(c.Query), strings.TrimSpace(c.Since), strings.TrimSpace(c.Until) // blank is not given: it chooses nothing
 	chosen := c.Query != "" || c.Speaker != "" || c.Session != "" || c.Source != "" || len(c.Tags) > 0 || c.WrittenBy != "" || c.Since != "" || c.Until != "" || c.Everything
 	switch {
 	case len(c.IDs) > 0 && (chosen || c.Confirm != ""):
@@ -398,7 +399,11 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 		r, _, err := b.get(p, id)
 		if errors.Is(err, store.ErrNotFound) {
 			if c.Purge {
-				ops = append(ops, store.Op{Kind: store.Set, Key: store.TombstoneKey(p, id), Value: (&store.Tombstone{At: now, Purged: true}).Encode()})
+				op, err := b.purgedTombstone(p, id, now)
+				if err != nil {
+					return nil, nil, err
+				}
+				ops = append(ops, op)
 			}
 			continue // forgotten already
 		}
@@ -452,6 +457,9 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 	if err != nil {
 		return nil, nil, err
 	}
+	if ops, err = b.dropTold(ops, gone, c.Purge); err != nil {
+		return nil, nil, err
+	}
 	commit, err := b.kv.Apply(ops)
 	if err != nil {
 		return nil, nil, err
@@ -484,6 +492,20 @@ func (b *Bank) dropHash(ops []store.Op, p store.Project, id graph.ID, d store.Di
 		return ops, nil
 	}
 	return append(ops, store.Op{Kind: store.Delete, Key: k}), nil
+}
+
+// purgedTombstone marks the tombstone of what was forgotten before as purged; its reason goes.
+func (b *Bank) purgedTombstone(p store.Project, id graph.ID, now store.Stamp) (store.Op, error) {
+	t := &store.Tombstone{At: now}
+	v, err := b.kv.Get(store.TombstoneKey(p, id))
+	if err == nil {
+		t, err = store.DecodeTombstone(v)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Op{}, err
+	}
+	t.Purged, t.Reason = true, ""
+	return store.Op{Kind: store.Set, Key: store.TombstoneKey(p, id), Value: t.Encode()}, nil
 }
 
 // identityOf is the digest under which a record's duplicates are found.

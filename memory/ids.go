@@ -38,6 +38,30 @@ func getFrom(kv store.Reader, p store.Project, id graph.ID) (*store.Record, *sto
 	return r, st, nil
 }
 
+// stateOf is what happened to a memory after it was written: to a segment, also what happened to its whole.
+func (b *Bank) stateOf(p store.Project, r *store.Record) (*store.State, error) {
+	own, err := b.stateRow(p, r.ID)
+	if err != nil || r.PartOf.IsZero() {
+		return own, err
+	}
+	whole, err := b.stateRow(p, r.PartOf)
+	if err != nil {
+		return nil, err
+	}
+	return ofWhole(own, whole), nil
+}
+
+func (b *Bank) stateRow(p store.Project, id graph.ID) (*store.State, error) {
+	v, err := b.kv.Get(store.StateKey(p, id))
+	if errors.Is(err, store.ErrNotFound) {
+		return &store.State{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store.DecodeState(v)
+}
+
 // content is a memory's text; that of a whole is its segments' one after the other.
 func (b *Bank) content(p store.Project, r *store.Record) (string, error) {
 	if len(r.Segments) == 0 {
@@ -218,7 +242,7 @@ func (b *Bank) readShard(p store.Project) (*index.Shard, error) {
 		if whole := states[r.PartOf]; whole != nil { // the zero id has none
 			st = ofWhole(st, whole)
 		}
-		s.Add(r, st, a, nil)
+		s.Add(r, st, a)
 		b.addWords(s, id, a)
 	}
 	if err := b.loadVectors(p, s); err != nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
@@ -57,7 +59,15 @@ func (b *Bank) ForgetOnce(ctx context.Context, request string, c Choice) (Remova
 	if err != nil {
 		return out, err
 	}
-	op, err := b.requestOp(request, out, out.Text)
+	kept := out
+	if out.Status == StatusForgotten {
+		kept.Forgotten = slices.Clone(out.Forgotten)
+		for i := range kept.Forgotten {
+			kept.Forgotten[i].Words = "" // no word of what was forgotten stays
+		}
+		kept.Text = forgetText(&kept)
+	}
+	op, err := b.requestOp(request, kept, kept.Text)
 	if err != nil {
 		return out, err
 	}
@@ -66,6 +76,48 @@ func (b *Bank) ForgetOnce(ctx context.Context, request string, c Choice) (Remova
 		err = commit.Wait()
 	}
 	return out, storageError("forgetting", err)
+}
+
+// dropTold adds the deletions of kept answers that speak of memories that go: a receipt holds words of its
+// content. What is past its time goes with them. With purge the previews that named them go too: a choice is
+// kept in the words in which it was made.
+func (b *Bank) dropTold(ops []store.Op, gone []graph.ID, purge bool) ([]store.Op, error) {
+	if len(gone) == 0 {
+		return ops, nil
+	}
+	ids := map[string]bool{}
+	for _, id := range gone {
+		ids[id.String()] = true
+	}
+	now := b.o.Now().Unix()
+	lo, hi := store.RequestRange()
+	for row, err := range b.kv.Scan(lo, hi) {
+		if err != nil {
+			return nil, err
+		}
+		var r requestRow
+		var a struct {
+			ID        string      `json:"id"`
+			Forgotten []Forgotten `json:"forgotten"` // of a preview
+		}
+		if json.Unmarshal(row.Value, &r) != nil || r.Expires < now || json.Unmarshal(r.Answer, &a) != nil || ids[a.ID] ||
+			slices.ContainsFunc(a.Forgotten, func(f Forgotten) bool { return f.Words != "" && ids[f.ID] }) {
+			ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
+		}
+	}
+	if !purge {
+		return ops, nil
+	}
+	lo, hi = store.ConfirmRange()
+	for row, err := range b.kv.Scan(lo, hi) {
+		if err != nil {
+			return nil, err
+		}
+		if v, err := store.DecodePreview(row.Value); err != nil || slices.ContainsFunc(v.IDs, func(id graph.ID) bool { return ids[id.String()] }) {
+			ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
+		}
+	}
+	return ops, nil
 }
 
 // answered reads the kept answer to a request.

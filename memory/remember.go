@@ -63,7 +63,7 @@ type writing struct {
 	idem     store.Digest
 	idemText store.Digest
 	warnings []string
-	own      []string // refs of our own blocks that the content holds
+	own      []ownBlock // our own blocks that the content holds
 	ownOnly  bool
 	request  string // of an attached process: its answer is kept in the same batch
 }
@@ -113,7 +113,7 @@ func (b *Bank) prepare(n *Note) (*writing, error) {
 	if r.ValidFrom, err = b.bound("valid_from", n.ValidFrom, localTime(r), false); err != nil {
 		return nil, err
 	}
-	if r.ValidUntil, err = b.bound("valid_until", n.ValidUntil, localTime(r), false); err != nil {
+	if r.ValidUntil, err = b.bound("valid_until", n.ValidUntil, localTime(r), true); err != nil {
 		return nil, err
 	}
 	if r.ValidFrom != nil && r.ValidUntil != nil && r.ValidUntil.Sec <= r.ValidFrom.Sec {
@@ -125,7 +125,7 @@ func (b *Bank) prepare(n *Note) (*writing, error) {
 		for _, s := range segs {
 			p := *r
 			p.Content = content[s.From:s.To]
-			if s.Speaker != "" {
+			if s.Speaker != "" && n.Speaker == "" { // what the caller says of the whole holds for its parts
 				p.Speaker = s.Speaker
 			}
 			p.BecauseOf, p.Supersedes = nil, nil
@@ -234,7 +234,7 @@ func (b *Bank) occurred(r *store.Record, now time.Time) error {
 	return nil
 }
 
-// bound reads one end of a span: the beginning of what is named, or its end.
+// bound reads one end of a span: the beginning of what is named, or its end where it is a day or longer.
 func (b *Bank) bound(field, s string, ref time.Time, end bool) (*store.Stamp, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -245,7 +245,7 @@ func (b *Bank) bound(field, s string, ref time.Time, end bool) (*store.Stamp, er
 		return nil, Errorf(CodeInvalid, "%s: %w", field, err)
 	}
 	t := iv.Start
-	if end && iv.Grain != temporal.Second && !iv.OpenEnd || iv.OpenStart {
+	if end && iv.Grain >= temporal.Day && !iv.OpenEnd || iv.OpenStart {
 		t = iv.End
 	}
 	st := store.StampOf(t)
@@ -342,7 +342,7 @@ func (b *Bank) applied(p store.Project, w *writing, known bool, states map[graph
 	s.Lock()
 	defer s.Unlock()
 	for i, r := range w.parts {
-		s.Add(r, nil, w.analyses[i], nil)
+		s.Add(r, nil, w.analyses[i])
 		b.addWords(s, r.ID, w.analyses[i])
 	}
 	if whole, ok := s.Find(w.parts[0].ID); ok {
@@ -384,7 +384,11 @@ func (b *Bank) receipt(w *writing, r *store.Record, st *store.State) Receipt {
 		}
 	}
 	if len(w.own) > 0 && st == nil {
-		rec.Warnings = append(rec.Warnings, "the content holds blocks that this memory printed ("+strings.Join(w.own, ", ")+"); stored as it is")
+		var refs []string
+		for _, o := range w.own[:min(8, len(w.own))] {
+			refs = append(refs, o.ref)
+		}
+		rec.Warnings = append(rec.Warnings, "the content holds blocks that look like this memory's own output ("+strings.Join(refs, ", ")+"); stored as it is")
 	}
 	return rec
 }
@@ -463,7 +467,19 @@ func (b *Bank) again(p store.Project, w *writing, id graph.ID) (Receipt, store.C
 	if err != nil {
 		return Receipt{}, nil, true, err
 	}
-	rec := b.receipt(&writing{note: n, project: w.project, parts: []*store.Record{r}, analyses: []*store.Analysis{b.analysisOf(p, r)}, warnings: w.warnings}, r, st)
+	again := &writing{note: n, project: w.project, parts: []*store.Record{r}, analyses: []*store.Analysis{b.analysisOf(p, r)}, warnings: w.warnings}
+	for _, x := range r.Segments {
+		seg, _, err := b.get(p, x)
+		if err != nil {
+			return Receipt{}, nil, true, err
+		}
+		again.parts, again.analyses = append(again.parts, seg), append(again.analyses, b.analysisOf(p, seg))
+	}
+	rec := b.receipt(again, r, st)
+	rec.Pending = b.pendingOf(p, id)
+	if w.idem != (store.Digest{}) { // a key that came with a duplicate is used too
+		ops = append(ops, store.Op{Kind: store.Set, Key: store.IdemKey(p, w.idem), Value: append(slices.Clone(id[:]), w.idemText[:]...)})
+	}
 	if w.request != "" {
 		op, err := b.requestOp(w.request, rec, "")
 		if err != nil {
@@ -518,17 +534,33 @@ func (b *Bank) supersede(p store.Project, ops []store.Op, old []graph.ID, id gra
 	return ops, states, nil
 }
 
-// ownOutput is the memory whose printed block the content is, where all of its blocks are memories that are here.
+// ownOutput is the memory whose printed block the content is, where all of its blocks are memories that are here
+// and say what those say: a block with other words is a new memory. The first that is not superseded counts as
+// seen again.
 func (b *Bank) ownOutput(p store.Project, w *writing) (graph.ID, bool) {
 	var first graph.ID
-	for i, ref := range w.own {
-		id, err := b.resolve(p, ref)
+	for _, o := range w.own {
+		id, err := b.resolve(p, o.ref)
 		if err != nil {
 			return first, false
 		}
-		if i == 0 {
-			first = id
+		r, _, err := b.get(p, id)
+		if err != nil {
+			return first, false
+		}
+		text, err := b.content(p, r)
+		if err != nil || !o.quotes(text) {
+			return first, false
+		}
+		st, err := b.stateOf(p, r)
+		if err != nil {
+			return first, false
+		}
+		if first.IsZero() && st.SupersededBy.IsZero() {
+			if first = id; !r.PartOf.IsZero() {
+				first = r.PartOf
+			}
 		}
 	}
-	return first, len(w.own) > 0
+	return first, !first.IsZero()
 }

@@ -67,12 +67,16 @@ func (b *Bank) fitWhen(out *WhenAnswer, in *inquiry, list []found, note string) 
 		fmt.Fprintf(&head, "Nothing stored says when. Unknown is not never.\n")
 	}
 	head.WriteString(note)
+	ref := refs{}
+	for i := range list {
+		ref[list[i].memory.ID] = list[i].memory.Ref
+	}
 	for _, a := range out.Answers {
 		fmt.Fprintf(&head, "- %s (%s", a.Text, a.Basis)
 		if a.Expression != "" {
 			fmt.Fprintf(&head, ": %q", oneLine(a.Expression, 60))
 		}
-		fmt.Fprintf(&head, ", %.2f) [%s]\n", a.Confidence, refOf(a.Memory))
+		fmt.Fprintf(&head, ", %.2f) [%s]\n", a.Confidence, ref.of(a.Memory))
 	}
 	if len(list) > 0 {
 		rec := Recollection{Intent: query.When.String(), Confident: true, Degraded: out.Degraded, Project: out.Project, Memories: []Memory{}}

@@ -61,7 +61,7 @@ func (b *Bank) Why(ctx context.Context, q WhyQuestion) (WhyAnswer, error) {
 		}
 		effects = likelyEffects(list, rec.Confident)
 	}
-	cw := &causeWalk{b: b, in: in, depth: q.Depth, seen: map[graph.ID]bool{}}
+	cw := &causeWalk{b: b, in: in, depth: q.Depth, seen: map[graph.ID]bool{}, refs: refs{}}
 	if in.request.Graphs.Has(graph.Causal) {
 		for _, e := range effects {
 			if err := cw.from(e); err != nil {
@@ -73,7 +73,7 @@ func (b *Bank) Why(ctx context.Context, q WhyQuestion) (WhyAnswer, error) {
 	out.Found = len(out.Chains) > 0
 	list = cw.order(list, q.Limit)
 	in.chain = chained(out.Chains)
-	b.fitWhy(&out, in, list, q.MaxTokens)
+	b.fitWhy(&out, in, list, cw.refs, q.MaxTokens)
 	return out, nil
 }
 
@@ -114,15 +114,21 @@ func (b *Bank) effectByID(in *inquiry, s string) ([]effect, []found, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		sh.RLock()
-		defer sh.RUnlock()
+		sh.RLock() // let go before the next project is loaded: a writer may wait for it with what loading needs
 		o, ok := sh.Find(id)
-		if !ok {
+		var list []found
+		if ok {
+			list, err = b.collect(p, sh, []query.Item{{Doc: o, Score: 1, Anchor: true}}, map[uint32]*store.Record{})
+		}
+		sh.RUnlock()
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(list) == 0 {
 			last = Errorf(CodeNotFound, "id: %s was forgotten", s)
 			continue
 		}
-		list, err := b.collect(p, sh, []query.Item{{Doc: o, Score: 1, Anchor: true}}, map[uint32]*store.Record{})
-		return []effect{{p: p, shard: sh, doc: o, id: id, given: true}}, list, err
+		return []effect{{p: p, shard: sh, doc: o, id: id, given: true}}, list, nil
 	}
 	if last == nil {
 		last = Errorf(CodeNotFound, "id: nothing is stored in project %s", in.project)
@@ -158,21 +164,39 @@ type causeWalk struct {
 	chains []Chain
 	causes []found // memories that are causes, nearest first, with the id of their effect in via
 	seen   map[graph.ID]bool
+	refs   refs // of the chains' memories
 }
 
 // from adds the chains that end in e.
 func (c *causeWalk) from(e effect) error {
 	e.shard.RLock()
 	defer e.shard.RUnlock()
-	own, err := c.inside(e)
-	if err != nil {
-		return err
+	if o, ok := e.shard.Find(e.id); !ok || o != e.doc {
+		return nil // forgotten since it was found
 	}
 	var tails [][]ChainStep
-	if own != nil {
-		tails = append(tails, []ChainStep{*own})
+	for _, o := range segments(e.shard, e.doc) {
+		own, err := c.inside(effect{p: e.p, shard: e.shard, doc: o, id: e.shard.Docs[o].ID, given: e.given, place: e.place})
+		if err != nil {
+			return err
+		}
+		if own != nil {
+			tails = append(tails, []ChainStep{*own})
+		}
 	}
 	return c.climb(e.p, e.shard, e.doc, tails, map[uint32]bool{e.doc: true}, c.depth, nil)
+}
+
+// segments is a long text's segments, or the memory itself.
+func segments(s *index.Shard, o uint32) []uint32 {
+	if s.Docs[o].Flags&index.Whole == 0 {
+		return []uint32{o}
+	}
+	var out []uint32
+	for x := o + 1; int(x) < len(s.Docs) && s.Docs[x].PartOf == int32(o); x++ {
+		out = append(out, x)
+	}
+	return out
 }
 
 // inside is the cause that a memory states of itself: "we moved because the rent rose". For a question its
@@ -184,6 +208,7 @@ func (c *causeWalk) inside(e effect) (*ChainStep, error) {
 	}
 	var bestStep *ChainStep
 	bestHit := -1
+	c.note(e.shard, e.doc)
 	for _, x := range e.shard.Docs[e.doc].Causes {
 		if x.Previous != 0 || int(x.To) > len(r.Content) || x.From >= x.To {
 			continue
@@ -231,20 +256,19 @@ func (c *causeWalk) shared(s string) int {
 func (c *causeWalk) climb(p store.Project, s *index.Shard, o uint32, starts [][]ChainStep, path map[uint32]bool, depth int, tail []ChainStep) error {
 	grew := false
 	if depth > 0 {
-		var edges []index.Edge
-		query.CausalEdges(s, o, func(v uint32, e index.Edge, effect bool) {
-			if !effect && !path[v] && s.Docs[v].Flags&index.Dead == 0 {
-				e.To = v
-				edges = append(edges, e)
+		for _, e := range stepsUp(s, o) {
+			if path[e.To] {
+				continue
 			}
-		})
-		for _, e := range edges {
 			if len(c.chains) >= maxChains {
 				return nil
 			}
 			step, err := c.step(p, s, e, o)
-			if err != nil || step == nil {
+			if err != nil {
 				return err
+			}
+			if step == nil {
+				continue // gone since the edge was read
 			}
 			grew = true
 			path[e.To] = true
@@ -269,6 +293,40 @@ func (c *causeWalk) climb(p store.Project, s *index.Shard, o uint32, starts [][]
 	return nil
 }
 
+// stepsUp is the causal edges into o, one for each cause: a stated one before an inferred one, then the surest. What
+// is stated of a long text holds for each segment of it.
+func stepsUp(s *index.Shard, o uint32) []index.Edge {
+	var edges []index.Edge
+	collect := func(v uint32, e index.Edge, effect bool) {
+		if effect || s.Docs[v].Flags&index.Dead != 0 || v == o {
+			return
+		}
+		e.To = v
+		for i := range edges {
+			if edges[i].To == v {
+				if e.Origin < edges[i].Origin || e.Origin == edges[i].Origin && e.Confidence > edges[i].Confidence {
+					edges[i] = e
+				}
+				return
+			}
+		}
+		edges = append(edges, e)
+	}
+	query.CausalEdges(s, o, collect)
+	if w := s.Docs[o].PartOf; w >= 0 {
+		query.CausalEdges(s, uint32(w), collect)
+	}
+	return edges
+}
+
+// note keeps the ref of a memory of a chain where it is longer than usual.
+func (c *causeWalk) note(s *index.Shard, o uint32) {
+	if d := &s.Docs[o]; d.RefLen > 0 {
+		r := store.Record{ID: d.ID, RefLen: d.RefLen}
+		c.refs[d.ID.String()] = r.Ref()
+	}
+}
+
 // step is one edge from e.To to the effect o, with its evidence.
 func (c *causeWalk) step(p store.Project, s *index.Shard, e index.Edge, o uint32) (*ChainStep, error) {
 	cause := s.Docs[e.To].ID
@@ -276,9 +334,12 @@ func (c *causeWalk) step(p store.Project, s *index.Shard, e index.Edge, o uint32
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
+	c.note(s, e.To)
+	c.note(s, o)
 	if !c.seen[cause] {
 		c.seen[cause] = true
 		list[0].memory.Via = []Step{{Relation: graph.CausedBy.String(), From: s.Docs[o].ID.String()}}
+		list[0].refs = c.b.longRefs(p, s, &list[0].memory)
 		c.causes = append(c.causes, list[0])
 	}
 	holder := s.Docs[e.Holder].ID
@@ -320,21 +381,31 @@ func (c *causeWalk) order(list []found, limit int) []found {
 	return out[:min(limit, len(out))]
 }
 
-func (b *Bank) fitWhy(out *WhyAnswer, in *inquiry, list []found, budget int) {
+// fitWhy writes the text block: chains in at most half of the budget, then the memories.
+func (b *Bank) fitWhy(out *WhyAnswer, in *inquiry, list []found, ref refs, budget int) {
 	var head strings.Builder
+	left := budget * 4 / 2
+	say := func(line string) bool {
+		if left -= runes(line); left >= 0 {
+			head.WriteString(line)
+		}
+		return left >= 0
+	}
 	if !out.Found {
-		fmt.Fprintf(&head, "No stored reason was found. The closest memories follow; none of them is a stated cause.\n")
+		say(leadNoReason + " The closest memories follow; none of them is a stated cause.\n")
 	}
 	for i, ch := range out.Chains {
 		if i == 3 {
 			break
 		}
 		for _, s := range ch.Steps {
-			fmt.Fprintf(&head, "%s caused %s (%s, %.2f): %q\n", refOf(s.Cause), refOf(s.Effect), s.Origin, s.Confidence, oneLine(s.Evidence, 160))
+			if !say(fmt.Sprintf("%s caused %s (%s, %.2f): %q\n", ref.of(s.Cause), ref.of(s.Effect), s.Origin, s.Confidence, oneLine(s.Evidence, 160))) {
+				break
+			}
 		}
 	}
 	rec := Recollection{Intent: query.Why.String(), Confident: out.Found, Degraded: out.Degraded, Project: out.Project, Memories: []Memory{}}
-	b.fit(&rec, in, list, max(50, budget-tokens(head.String())))
+	b.fit(&rec, in, list, budget-tokens(head.String()))
 	out.Text = head.String() + rec.Text
 	out.Memories = rec.Memories
 }

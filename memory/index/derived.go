@@ -79,10 +79,7 @@ func (s *Shard) mention(o uint32, key, name, typ string) (uint32, bool) {
 	m := readMention{o, e}
 	d := &s.Docs[o]
 	if !slices.Contains(d.Entities, e) {
-		d.Entities = append(d.Entities, e)
-		r := &s.entities[e]
-		i, _ := slices.BinarySearch(r.Docs, o)
-		r.Docs = slices.Insert(r.Docs, i, o)
+		s.attach(o, e)
 		s.read[m] = 1
 	} else if s.read[m] > 0 {
 		s.read[m]++
@@ -121,7 +118,7 @@ func (s *Shard) unmention(o, e uint32) {
 	d.Entities = slices.DeleteFunc(d.Entities, func(x uint32) bool { return x == e })
 	r.Docs = slices.DeleteFunc(r.Docs, func(x uint32) bool { return x == o })
 	if len(r.Docs) == 0 {
-		r.Name = ""
+		r.Name, r.Type = "", ""
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Shard) Named(stems []uint64) []uint32 {
 		}
 	}
 	slices.SortFunc(out, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(len(s.entities[b].Words), len(s.entities[a].Words)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(len(s.entities[b].Words), len(s.entities[a].Words)), s.compareKeys(a, b))
 	})
 	for _, e := range slices.Clone(out) {
 		for _, x := range s.Group(e) {
@@ -44,6 +44,12 @@ func (s *Shard) Named(stems []uint64) []uint32 {
 		}
 	}
 	return slices.DeleteFunc(out, func(e uint32) bool { return len(s.entities[e].Docs) == 0 })
+}
+
+// compareKeys orders entities by key. Their numbers depend on what was told when, and a store that is loaded
+// again has others.
+func (s *Shard) compareKeys(a, b uint32) int {
+	return cmp.Compare(s.entities[a].Key, s.entities[b].Key)
 }
 
 // Group is the entities that are one with e by what memories say of them, e among them, by number.
@@ -95,7 +101,7 @@ func (s *Shard) join() map[uint32][]uint32 {
 	}
 	out := map[uint32][]uint32{}
 	for _, m := range members {
-		slices.Sort(m)
+		slices.SortFunc(m, s.compareKeys)
 		for _, e := range m {
 			out[e] = m
 		}
@@ -130,11 +136,11 @@ func (s *Shard) Namesakes(name string) []uint32 {
 	}
 	var out []uint32
 	seen := map[uint32]bool{}
-	slices.Sort(hits)
+	slices.SortFunc(hits, s.compareKeys)
 	for _, e := range hits {
 		best := e
 		for _, x := range s.Group(e) {
-			if n, m := len(s.entities[x].Docs), len(s.entities[best].Docs); n > m || n == m && x < best {
+			if n, m := len(s.entities[x].Docs), len(s.entities[best].Docs); n > m || n == m && s.compareKeys(x, best) < 0 {
 				best = x
 			}
 		}

@@ -147,7 +147,7 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 	var theta float32
 	if n > 4 {
 		mean := sum / n
-		theta = float32(mean + 1.5*math.Sqrt(max(0, sq/n-float64(mean*mean))))
+		theta = float32(mean + float64(1.5*math.Sqrt(max(0, sq/n-float64(mean*mean)))))
 	}
 	var out []Similar
 	for _, x := range sc.touched {

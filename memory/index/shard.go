@@ -10,7 +10,9 @@ package index
 import (
 	"cmp"
 	"hash/fnv"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -37,6 +39,7 @@ type Doc struct {
 	nTerms   uint32
 	WLen     float32 // words of its neighbourhood, weighted
 	Flags    Flag
+	RefLen   uint8 // characters of its ref, 0 for the usual six
 	PartOf   int32 // ordinal of the whole, -1
 	Super    int32 // ordinal of what supersedes it, -1
 	Tags     []uint32
@@ -127,7 +130,6 @@ type Shard struct {
 	against   map[uint32][]uint32        // memories that contradict one another, as a model read them
 	read      map[readMention]int        // mentions that a model alone read
 	Vectors   map[uint32]*VectorSpace
-	lastAt    int64
 }
 
 type fwdTerm struct {
@@ -196,14 +198,15 @@ const (
 	maxTime = 1 << 62
 )
 
-// Add takes in a memory that was just stored (or is being loaded, in id order). The caller holds Lock.
-func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone func(graph.ID) bool) {
+// Add takes in a memory that was just stored (or is being loaded, in id order: a whole before its segments).
+// st is nil where it has none. The caller holds Lock.
+func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 	if _, ok := s.byID[r.ID]; ok {
 		return
 	}
 	o := uint32(len(s.Docs))
 	d := Doc{ID: r.ID, At: r.At.Sec, Nanos: r.At.Nanos, Until: r.At.Sec + 1, From: minTime, To: maxTime, PartOf: -1, Super: -1,
-		Speaker: s.intern(r.Speaker), Kind: s.intern(r.Kind), Writer: s.intern(r.Writer), Len: a.Length}
+		Speaker: s.intern(r.Speaker), Kind: s.intern(r.Kind), Writer: s.intern(r.Writer), Len: a.Length, RefLen: r.RefLen}
 	if r.Until != nil {
 		d.Until = r.Until.Sec
 	}
@@ -231,7 +234,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 	for _, t := range tags {
 		d.Tags = append(d.Tags, s.intern(FoldName(t)))
 	}
-	for i, t := range a.Times {
+	for i, t := range a.Times[:min(len(a.Times), math.MaxUint16)] { // TimeRow.Index ends there
 		row := TimeRow{Start: t.Start.Sec, End: t.End.Sec, Index: uint16(i), Duration: t.Duration}
 		if t.OpenStart {
 			row.Start = minTime
@@ -252,7 +255,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 		s.Docs = append(s.Docs, d)
 	} else {
 		s.Docs = append(s.Docs, d)
-		s.addEntities(o, ents, a.Mentions)
+		s.addEntities(o, ents, a.Mentions, r.Content)
 		for _, l := range aliases {
 			s.aliases = append(s.aliases, aliasLink{s.entity(l[0], "", ""), s.entity(l[1], "", ""), o})
 			s.groups = nil
@@ -262,7 +265,6 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 		s.place(o, r.Session)
 		s.Live++
 		s.Words += int64(a.Length)
-		s.lastAt = max(s.lastAt, d.At)
 	}
 	s.addStated(o, r, st)
 	if st != nil && !st.SupersededBy.IsZero() {
@@ -272,46 +274,60 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis, gone fu
 		if p.cause {
 			s.link(o, p.doc, Edge{Origin: graph.Stated, Confidence: 1, Holder: p.doc})
 		} else if s.Docs[p.doc].Flags&Dead == 0 {
-			s.Docs[p.doc].Super = int32(o)
+			s.supersedeBy(p.doc, o)
 		}
 	}
 	delete(s.pending, r.ID)
 }
 
-func (s *Shard) addEntities(o uint32, given []string, found []store.Mention) {
-	d := &s.Docs[o]
+// addEntities notes what a memory mentions: what its writer named, and what was found in its content.
+func (s *Shard) addEntities(o uint32, given []string, found []store.Mention, content string) {
 	add := func(key, name, typ string) {
-		if key == "" {
-			return
-		}
-		e := s.entity(key, name, typ)
-		if !slices.Contains(d.Entities, e) {
-			d.Entities = append(d.Entities, e)
-			s.entities[e].Docs = append(s.entities[e].Docs, o)
+		if key != "" {
+			s.attach(o, s.entity(key, name, typ))
 		}
 	}
 	for _, g := range given {
 		add(FoldName(g), g, "")
 	}
 	for _, m := range found {
-		add(m.Key, "", m.Type)
+		name := ""
+		if int(m.To) <= len(content) && m.From < m.To {
+			name = content[m.From:m.To]
+		}
+		add(m.Key, name, m.Type)
 	}
 }
 
+// attach makes o one of the memories that mention e, in their order, once.
+func (s *Shard) attach(o, e uint32) {
+	d, r := &s.Docs[o], &s.entities[e]
+	if slices.Contains(d.Entities, e) {
+		return
+	}
+	d.Entities = append(d.Entities, e)
+	i, _ := slices.BinarySearch(r.Docs, o)
+	r.Docs = slices.Insert(r.Docs, i, o)
+}
+
+// entity is the number of the entity with a key, which is made where there is none. The first name and type
+// that are told stay.
 func (s *Shard) entity(key, name, typ string) uint32 {
 	e, ok := s.entIDs[key]
 	if !ok {
 		e = uint32(len(s.entities))
-		row := EntityRow{Key: key, Name: name, Type: typ, Words: s.stems(key)}
+		row := EntityRow{Key: key, Words: s.stems(key)}
 		for _, w := range row.Words {
 			s.entWords[w] = append(s.entWords[w], e)
 		}
 		s.entities = append(s.entities, row)
 		s.entIDs[key] = e
 	}
-	if r := &s.entities[e]; r.Name == "" {
-		r.Name = name
-	} else if r.Type == "" {
+	r := &s.entities[e]
+	if r.Name == "" {
+		r.Name = strings.Clone(name) // it may be part of a long content
+	}
+	if r.Type == "" {
 		r.Type = typ
 	}
 	return e
@@ -369,8 +385,9 @@ func (s *Shard) relength(se *session, i int) {
 				w += float32(Kernel[abs(k)] * float32(s.Docs[n].Len))
 			}
 		}
-		d.WLen = w
-		s.WWords += float64(w)
+		// To 1/64, so that sums of it are exact and the same whatever the order of writing.
+		d.WLen = float32(math.Round(float64(w)*64) / 64)
+		s.WWords += float64(d.WLen)
 	}
 }
 
@@ -520,7 +537,7 @@ func (s *Shard) AddFacets(o uint32, tags, entities []string) {
 		}
 	}
 	if d.Flags&Whole == 0 {
-		s.addEntities(o, entities, nil)
+		s.addEntities(o, entities, nil, "")
 	}
 }
 
@@ -541,13 +558,14 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 		}
 	}
 	for _, e := range d.Entities {
+		delete(s.read, readMention{o, e})
 		r := &s.entities[e]
 		if i := slices.Index(r.Docs, o); i >= 0 {
 			r.Docs = slices.Delete(r.Docs, i, i+1)
 			edges++
 			if len(r.Docs) == 0 {
 				entities++
-				r.Name = ""
+				r.Name, r.Type = "", ""
 			}
 		}
 	}

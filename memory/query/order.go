@@ -38,8 +38,15 @@ type Result struct {
 	Entities  []uint32
 	Confident bool
 	Coverage  float64
-	Anchors   []uint32
+	Anchors   []Anchor
 	Walked    []Walked
+}
+
+// Anchor is a memory from which the walk began, with its place in each signal's list (1 the best; 0: not in it).
+type Anchor struct {
+	Doc                            uint32
+	Score                          float64 // of [0, 1], the best anchor's is 1
+	Keyword, Context, Vector, Time int
 }
 
 // Walked is one node that the walk reached, for the trace.
@@ -69,20 +76,22 @@ func Run(s *index.Shard, q *Request) Result {
 	}
 	r.context()
 	k := max(depthOfList, q.Limit+20)
+	r.thin()
 	top := best(r.cand, r.final, k)
 	r.phrases(top)
 	anchors := best(top, r.final, min(r.t.Anchors, len(top)))
 	w := r.walk(anchors)
 	w.settle()
+	r.thin()
 	list := best(r.cand, r.final, k)
 	list = w.reserve(r.choose(list))
-	res := Result{Found: len(r.cand), Weights: r.weights, Speakers: r.speakers, Entities: r.entities, Anchors: slices.Clone(anchors)}
+	res := Result{Found: r.places(r.cand), Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
 	r.judge(&res, list)
 	scale := float64(0)
 	if len(list) > 0 && r.final[list[0]] > 0 {
 		scale = max(0.05, min(1, res.Coverage)) / float64(r.final[list[0]])
 	}
-	for _, o := range list[:min(q.Limit, len(list))] {
+	for _, o := range r.cut(list, q.Limit) {
 		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed[o], Phrase: float64(r.phrase[o])}
 		if n, ok := r.near[o]; ok {
 			it.Near, it.HasNear = float64(n), true
@@ -94,6 +103,7 @@ func Run(s *index.Shard, q *Request) Result {
 		res.Items = append(res.Items, it)
 	}
 	if q.Trace {
+		res.Anchors = r.ranks(anchors)
 		for o, st := range w.reached {
 			res.Walked = append(res.Walked, Walked{o, st.from, st.relation, float64(st.score), st.depth})
 		}
@@ -233,4 +243,34 @@ func (r *run) holds(p *index.Posting, o uint32) bool {
 		}
 	}
 	return false
+}
+
+// ranks tells for each anchor its place in each signal's list.
+func (r *run) ranks(anchors []uint32) []Anchor {
+	place := func(o uint32, value func(uint32) float32) int {
+		v := value(o)
+		if v <= 0 {
+			return 0
+		}
+		n := 1
+		for _, x := range r.cand {
+			if value(x) > v {
+				n++
+			}
+		}
+		return n
+	}
+	out := make([]Anchor, 0, len(anchors))
+	for _, o := range anchors {
+		a := Anchor{Doc: o, Keyword: place(o, func(x uint32) float32 { return r.words[x] }), Context: place(o, func(x uint32) float32 { return r.window[x] }),
+			Vector: place(o, func(x uint32) float32 { return r.near[x] })}
+		if r.timed[o] {
+			a.Time = 1
+		}
+		if top := r.final[anchors[0]]; top > 0 {
+			a.Score = min(1, float64(r.final[o]/top))
+		}
+		out = append(out, a)
+	}
+	return out
 }

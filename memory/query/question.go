@@ -131,18 +131,36 @@ func (a *Analyst) related(out *Question, q string) {
 
 // Filter is what may be found at all. Zero fields do not filter; lists of names hold all that must be there.
 type Filter struct {
-	Since, Until      int64 // of occurred_at, [Since, Until); both 0 do not filter
-	AsOf              int64
-	HasAsOf           bool
+	Since, Until      *Moment // of occurred_at, [Since, Until)
+	AsOf              *Moment
 	Speaker           []uint32 // any of these interned speakers; nil does not filter
 	Session           string
 	HasSession        bool
 	Kind              uint32
 	HasKind           bool
 	Tags              []uint32
-	Entities          []uint32
+	Entities          []AnyOf
 	IncludeSuperseded bool
 	None              bool // a name that no memory has: nothing passes
+}
+
+// AnyOf is what one name of an entity filter means: a memory that mentions one of the entities, or was said by
+// one of the speakers, passes.
+type AnyOf struct{ Entities, Speakers []uint32 }
+
+func (a *AnyOf) holds(d *index.Doc) bool {
+	return slices.Contains(a.Speakers, d.Speaker) || slices.ContainsFunc(a.Entities, func(e uint32) bool { return slices.Contains(d.Entities, e) })
+}
+
+// Moment is a time in Unix seconds and the nanoseconds beyond them.
+type Moment struct {
+	Sec   int64
+	Nanos int32
+}
+
+// before reports whether the time sec and nanos is earlier than t.
+func before(sec int64, nanos int32, t *Moment) bool {
+	return sec < t.Sec || sec == t.Sec && nanos < t.Nanos
 }
 
 // Pass reports whether a memory may be found.
@@ -151,18 +169,21 @@ func (f *Filter) Pass(s *index.Shard, o uint32) bool {
 	if d.Flags&(index.Dead|index.Whole) != 0 || f.None {
 		return false
 	}
-	if f.HasAsOf {
+	if f.AsOf != nil {
 		until := d.To
-		if d.Super >= 0 {
+		if d.Flags&index.Superseded != 0 {
+			if d.Super < 0 || s.Docs[d.Super].Flags&index.Dead != 0 {
+				return false // what replaced it was forgotten, and with it since when
+			}
 			until = min(until, s.Docs[d.Super].From)
 		}
-		if f.AsOf < d.From || f.AsOf >= until {
+		if f.AsOf.Sec < d.From || f.AsOf.Sec >= until {
 			return false
 		}
 	} else if !f.IncludeSuperseded && d.Flags&index.Superseded != 0 {
 		return false
 	}
-	if f.Since != 0 && d.At < f.Since || f.Until != 0 && d.At >= f.Until {
+	if f.Since != nil && before(d.At, d.Nanos, f.Since) || f.Until != nil && !before(d.At, d.Nanos, f.Until) {
 		return false
 	}
 	if f.Speaker != nil && !slices.Contains(f.Speaker, d.Speaker) {
@@ -179,8 +200,8 @@ func (f *Filter) Pass(s *index.Shard, o uint32) bool {
 			return false
 		}
 	}
-	for _, e := range f.Entities {
-		if !slices.Contains(d.Entities, e) {
+	for i := range f.Entities {
+		if !f.Entities[i].holds(d) {
 			return false
 		}
 	}

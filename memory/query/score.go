@@ -284,6 +284,9 @@ func (r *run) combine() {
 	nearTop, nearLow := float32(0), float32(0)
 	if k := len(r.q.Near); k > 0 {
 		nearTop, nearLow = r.q.Near[0].Sim, r.q.Near[k-1].Sim
+		if nearTop == nearLow {
+			nearLow = 0 // one vector alone, or all alike: they are the nearest all the same
+		}
 	}
 	vector := t.Vector
 	if r.q.NearLoose {
@@ -440,6 +443,9 @@ func best(cand []uint32, score []float32, k int) []uint32 {
 			return score[a] < score[b]
 		}
 		return a > b
+	}
+	if k <= 0 {
+		return nil
 	}
 	heap := make([]uint32, 0, k)
 	down := func(i int) {

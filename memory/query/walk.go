@@ -186,7 +186,7 @@ func (w *walker) mentions(u uint32, f func(v, e uint32, conf float32)) {
 		}
 	}
 	slices.SortFunc(ents, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(len(s.EntityAt(a).Docs), len(s.EntityAt(b).Docs)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(len(s.EntityAt(a).Docs), len(s.EntityAt(b).Docs)), cmp.Compare(s.EntityAt(a).Key, s.EntityAt(b).Key))
 	})
 	for _, e := range ents[:min(rareEntities, len(ents))] {
 		docs := s.EntityAt(e).Docs
