@@ -429,6 +429,7 @@ func (b *Bank) imported(names map[string]store.Project, touched map[store.Projec
 	slices.Sort(ps)
 	for _, p := range ps {
 		b.watch.send(Change{Kind: "remembered", Project: b.projectName(p), IDs: touched[p], At: b.o.Now()})
+		b.back.worker.Forgot(b.projectName(p)) // episodes may have come or gone
 	}
 	b.wake()
 }

@@ -88,10 +88,12 @@ const (
 	aroundSimilar  = 6 // neighbours by words looked at, as in the walk
 	aroundEntities = 3 // rarest entities followed
 	aroundMentions = 8 // of each, the newest memories
+	aroundTime     = 3 // nearest in time before and after it, whatever their session
 )
 
 // Around goes out from a memory over the four graphs, breadth first: causes, what is alike, what comes next
-// and before, and who else mentions its rarest names.
+// and before, and who else mentions its rarest names. The first circle also holds what lies nearest in time in
+// other sessions: a cause is often told the evening before.
 func (l *backlog) Around(project string, id graph.ID, hops, limit int) ([]consolidate.Memory, error) {
 	p, ok := l.b.project(project)
 	if !ok {
@@ -138,6 +140,11 @@ func around(s *index.Shard, id graph.ID, hops, limit int) []graph.ID {
 				add(v)
 			}
 		}
+		if u := frontier[0]; u == o {
+			for _, v := range nearInTime(s, o) {
+				add(v)
+			}
+		}
 		for _, v := range next {
 			if len(out) == limit {
 				return out
@@ -145,6 +152,42 @@ func around(s *index.Shard, id graph.ID, hops, limit int) []graph.ID {
 			out = append(out, s.Docs[v].ID)
 		}
 		frontier = next
+	}
+	return out
+}
+
+// nearInTime are the memories of other sessions that lie nearest before and after o, the nearest first.
+func nearInTime(s *index.Shard, o uint32) []uint32 {
+	var before, after []uint32 // nearest first
+	order := func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(s.Docs[a].At, s.Docs[b].At), cmp.Compare(s.Docs[a].Nanos, s.Docs[b].Nanos), cmp.Compare(a, b))
+	}
+	put := func(list []uint32, v uint32, nearer func(a, b uint32) int) []uint32 {
+		if len(list) == aroundTime && nearer(list[aroundTime-1], v) < 0 {
+			return list
+		}
+		i, _ := slices.BinarySearchFunc(list, v, nearer)
+		return slices.Insert(list, i, v)[:min(aroundTime, len(list)+1)]
+	}
+	for i := range s.Docs {
+		v := uint32(i)
+		if s.Docs[i].Flags&(index.Dead|index.Whole) != 0 || s.Docs[i].Session == s.Docs[o].Session {
+			continue
+		}
+		if order(v, o) < 0 {
+			before = put(before, v, func(a, b uint32) int { return order(b, a) })
+		} else {
+			after = put(after, v, order)
+		}
+	}
+	var out []uint32
+	for i := range aroundTime {
+		if i < len(before) {
+			out = append(out, before[i])
+		}
+		if i < len(after) {
+			out = append(out, after[i])
+		}
 	}
 	return out
 }
