@@ -261,6 +261,54 @@ func TestSwapUnderFaults(t *testing.T) {
 	f.reopen()
 }
 
+// TestImportUnderFaults cuts an import off at writes all over it: the store opens and is sound, and importing again
+// finishes it, with nothing twice.
+func TestImportUnderFaults(t *testing.T) {
+	text := filled(t).export(ExportOptions{Vectors: true})
+	cuts := 0
+	for n, done := 1, false; !done; n += 1 + n/8 {
+		mem := vfs.NewMem()
+		count := 0
+		faulty := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				if count++; count >= n {
+					return errorfs.ErrInjected
+				}
+			}
+			return nil
+		}))
+		o := Options{Now: (&clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}).now, NewID: NewIDs(1), Zone: time.UTC, Paused: true, Pebble: store.PebbleOptions{FS: faulty}}
+		b, err := Open("store", o)
+		if err == nil {
+			_, err = b.Import(ctx, file("x", text), "x", ImportOptions{})
+			err = errors.Join(err, b.Close())
+		}
+		if done = err == nil && count < n; !done {
+			cuts++
+		}
+		o.Pebble.FS = mem
+		if b, err = Open("store", o); err != nil {
+			t.Fatalf("cut off at write %d, the store does not open: %v", n, err)
+		}
+		f := &fixture{t: t, Bank: b}
+		f.check()
+		if rep := f.imported(text, ImportOptions{}); rep.Bad > 0 || rep.Conflicts > 0 || rep.Merged > 0 {
+			t.Errorf("cut off at write %d, again: %+v", n, rep)
+		}
+		if got := f.export(ExportOptions{Vectors: true}); got != text {
+			t.Fatalf("cut off at write %d, importing again gives another store", n)
+		}
+		f.check()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cuts < 10 {
+		t.Errorf("%d cuts alone", cuts)
+	}
+	t.Logf("cut off %d times", cuts)
+}
+
 func copyFS(t *testing.T, from *vfs.MemFS) *vfs.MemFS {
 	t.Helper()
 	to := vfs.NewMem()
