@@ -31,6 +31,7 @@ type cli struct {
 	Stats    statsCommand    `cmd:"" help:"Counts, embedder and background work of the project."`
 	Projects projectsCommand `cmd:"" help:"All projects of the store."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make every derived row anew from the memories."`
+	Reindex  reindexCommand  `cmd:"" help:"Wait until every memory has the vectors of the model in use, with a bar."`
 	Check    checkCommand    `cmd:"" help:"Check the store: every row against the memories."`
 	Export   exportCommand   `cmd:"" help:"Write the memories to a file of JSON lines that imports to the same bytes."`
 	Import   importCommand   `cmd:"" help:"Take in an export, or what another program remembered: notes, conversations, knowledge graphs."`

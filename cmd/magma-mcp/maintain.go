@@ -43,6 +43,7 @@ var verbs = map[string]attach.Verb{
 	verbExport:   runExport,
 	verbImport:   runImport,
 	verbProgress: runProgress,
+	verbReindex:  runReindex,
 	verbBackup:   runBackup,
 }
 
