@@ -1,13 +1,14 @@
-// Package builtin answers: what does an English text mean, as a vector, and which words mean
-// nearly the same, with nothing installed but this program?
+// Package builtin answers: how near in meaning are two English words, and two texts, with nothing
+// installed but this program?
 //
 // It holds a table of word vectors (table.bin; PROVENANCE.md says from where and under which licences,
-// gen makes it) and two uses of it:
+// gen makes it) and three uses of it:
 //
 //   - Embedder.Embed averages the vectors of a text's words, frequent ones counting less (smooth inverse
 //     frequency, Arora et al. 2017). It is an embed.Embedder.
-//   - Embedder.Related lists the words related to one, for a query that should also find "kids" when it
+//   - Embedder.Related lists the words nearest to one, for a query that should also find "kids" when it
 //     says "children".
+//   - Embedder.Similarity compares two words.
 //
 // The table is keyed by the terms of package text, so a row is what the index calls a word: "run",
 // "runs" and "running" share one. A term that the table does not know (a name, an identifier, a word of
@@ -21,7 +22,6 @@
 // What was tried and dropped: GloVe alone (two thirds of the gain), the sentence encoder that half of the
 // table comes from, run whole (two transformer layers; no better beside words, and milliseconds a
 // question), fusion by rank instead of by score, and summing related words instead of taking the best.
-// Random vectors in the table's place lose two points on LoCoMo: it is meaning that gains.
 package builtin
 
 import (
@@ -44,17 +44,16 @@ var table string
 
 // The bytes of table.bin, numbers little endian:
 //
-//	"MAGMAWV2"  8 bytes
-//	n, dim, m   3 x uint32: terms, dimensions, related pairs
+//	"MAGMAWV1"  8 bytes
+//	n, dim, k   3 x uint32: terms, dimensions, nearest terms kept for each
 //	digest      16 bytes, the first of the SHA-256 of all that follows
 //	ends        n x uint32: where each term's name ends in names
-//	last        n x uint32: where each term's related pairs end
 //	weights     n x uint16: what a term's row counts in a text, see scale
-//	related     m x (uint16, uint8): the row of a related term and how near it is, nearest first
+//	near        n x k x uint16: the nearest terms' rows, nearest first, filled up with the row itself
 //	rows        n x dim x int8
 //	names       of each term "term" or, where its commonest word is another, "term word"; sorted by term
 const (
-	magic      = "MAGMAWV2"
+	magic      = "MAGMAWV1"
 	headerSize = 8 + 3*4 + 16
 )
 
@@ -72,15 +71,15 @@ const recipe = "sif;int8;text1;w120"
 
 // Embedder is the program's own embedder. It is safe for concurrent use.
 type Embedder struct {
-	n, dim                                    int
-	digest                                    string
-	ends, last, weights, related, rows, names string
-	unknownStep                               int64 // a component of an unknown term's vector
-	analyzers                                 sync.Pool
+	n, dim, k                        int
+	digest                           string
+	ends, weights, near, rows, names string
+	unknownStep                      int64 // a component of an unknown term's vector
+	analyzers                        sync.Pool
 }
 
 // Word is a word of the table. Text is the commonest English word of its term, Term what package text
-// makes of it, Sim how near it is: 0.5 is just related, 1 as good as the same.
+// makes of it, Sim its nearness in [-1, 1].
 type Word struct {
 	Text, Term string
 	Sim        float64
@@ -96,22 +95,22 @@ func open(t string) (*Embedder, error) {
 	if len(t) < headerSize || t[:8] != magic {
 		return bad("no header")
 	}
-	n, dim, pairs := int(u32(t, 8)), int(u32(t, 12)), int(u32(t, 16))
-	if n == 0 || n >= 1<<16 || dim == 0 || dim > 4096 || pairs > 1<<24 {
+	n, dim, k := int(u32(t, 8)), int(u32(t, 12)), int(u32(t, 16))
+	if n == 0 || n >= 1<<16 || dim == 0 || dim > 4096 || k > 4096 {
 		return bad("sizes")
 	}
-	e := &Embedder{n: n, dim: dim, digest: hex.EncodeToString([]byte(t[20:36]))}
+	e := &Embedder{n: n, dim: dim, k: k, digest: hex.EncodeToString([]byte(t[20:36]))}
 	rest := t[headerSize:]
 	for _, part := range []struct {
 		to   *string
 		size int
-	}{{&e.ends, 4 * n}, {&e.last, 4 * n}, {&e.weights, 2 * n}, {&e.related, 3 * pairs}, {&e.rows, n * dim}} {
+	}{{&e.ends, 4 * n}, {&e.weights, 2 * n}, {&e.near, 2 * n * k}, {&e.rows, n * dim}} {
 		if len(rest) < part.size {
 			return bad("cut short")
 		}
 		*part.to, rest = rest[:part.size], rest[part.size:]
 	}
-	if int(u32(e.ends, 4*(n-1))) != len(rest) || int(u32(e.last, 4*(n-1))) != pairs {
+	if int(u32(e.ends, 4*(n-1))) != len(rest) {
 		return bad("names")
 	}
 	e.names = rest
@@ -300,29 +299,56 @@ func cut(s string) (size, words int) {
 	return len(s), words
 }
 
-// Related returns up to n words whose terms are related to term (a term of package text, such as a stem), with
-// at least minSim, best first; the term itself is not among them. An unknown term has none, and so have
-// the names of months, days and numbers, which stand for nothing else. The table keeps 64 at most.
+// Related returns up to n words whose terms are nearest to term (a term of package text, such as a stem), with
+// at least minSim, best first; the term itself is not among them. An unknown term has none. The table keeps
+// the 64 nearest of each.
 func (e *Embedder) Related(term string, n int, minSim float64) []Word {
 	i := e.row(term)
 	if i < 0 || n <= 0 {
 		return nil
 	}
-	from := 0
-	if i > 0 {
-		from = int(u32(e.last, 4*(i-1)))
-	}
-	to := min(int(u32(e.last, 4*i)), from+n)
-	out := make([]Word, 0, to-from)
-	for ; from < to; from++ {
-		sim := 0.5 + float64(e.related[3*from+2])/510
+	n = min(n, e.k)
+	out := make([]Word, 0, n)
+	for r := range n {
+		j := u16(e.near, 2*(i*e.k+r))
+		if j == i {
+			break
+		}
+		sim := e.sim(i, j)
 		if sim < minSim {
 			break
 		}
-		t, w := e.name(u16(e.related, 3*from))
+		t, w := e.name(j)
 		out = append(out, Word{Text: w, Term: t, Sim: sim})
 	}
 	return out
+}
+
+// Similarity is how near two terms are, in [-1, 1]: 1 for equal terms, 0 where one is unknown.
+func (e *Embedder) Similarity(a, b string) float64 {
+	if a == b {
+		return 1
+	}
+	i, j := e.row(a), e.row(b)
+	if i < 0 || j < 0 {
+		return 0
+	}
+	return e.sim(i, j)
+}
+
+func (e *Embedder) sim(i, j int) float64 {
+	a, b := e.rows[i*e.dim:(i+1)*e.dim], e.rows[j*e.dim:(j+1)*e.dim]
+	var dot, aa, bb int32
+	for d := range a {
+		x, y := int32(int8(a[d])), int32(int8(b[d]))
+		dot += x * y
+		aa += x * x
+		bb += y * y
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return float64(dot) / math.Sqrt(float64(int64(aa)*int64(bb)))
 }
 
 // row finds a term's row by halving, -1 where the table has none.

