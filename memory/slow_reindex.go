@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
@@ -61,7 +60,7 @@ func (b *Bank) Reindex(ctx context.Context, progress func(done, total int)) (Rei
 		if f := b.back.rows.flag(s.Fingerprint()); f.Aim && due == 0 && (f.Full || later > 0) {
 			return rep, nil
 		}
-		if why, waits := b.back.worker.Status().Waiting[consolidate.Embed]; waits && why != "" {
+		if now, _, why := b.back.provider.Current(); now == nil {
 			return rep, Errorf(CodeBusy, "reindex: %s; it goes on by itself, or call it again", why)
 		}
 		select {

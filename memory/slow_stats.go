@@ -62,14 +62,14 @@ func (b *Bank) countOwed(p store.Project, status *consolidate.Status, st *Stats)
 		}
 		st.Waiting[owedTo(pass)] = w
 	}
-	_, state, _ := b.back.provider.Current()
+	e, _, away := storedOnly{b.back.provider}.Current()
 	for pass := store.PassEmbed; pass <= store.PassEpisode; pass++ {
 		reason, waits := status.Waiting[consolidate.Pass(pass)]
 		switch {
 		case b.o.Paused:
 			reason, waits = "background work is switched off", true
-		case pass == store.PassEmbed && state == embed.Off:
-			reason, waits = "embedding is switched off", true
+		case pass == store.PassEmbed:
+			reason, waits = away, e == nil // the worker's own word can be older than the provider's
 		case pass >= store.PassModel && b.o.Chat == nil:
 			reason, waits = "no consolidation model is set", true
 		}

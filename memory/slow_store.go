@@ -126,9 +126,12 @@ type settlement struct {
 
 // Settle commits an outcome in one batch, and brings the indexes in memory up to it.
 func (l *backlog) Settle(o consolidate.Outcome) error {
+	s := &settlement{l: l, staged: map[string]bool{}}
+	if err := s.replaced(&o); err != nil { // before the lock: nobody else writes vectors, and reading takes its time
+		return err
+	}
 	l.b.write.Lock()
 	defer l.b.write.Unlock()
-	s := &settlement{l: l, staged: map[string]bool{}}
 	for _, step := range []func(*consolidate.Outcome) error{s.jobs, s.embedded, s.derived} {
 		if err := step(&o); err != nil {
 			return err
@@ -221,6 +224,30 @@ func (s *settlement) jobs(o *consolidate.Outcome) error {
 	return nil
 }
 
+// replaced deletes the vectors that the memories of an outcome have.
+func (s *settlement) replaced(o *consolidate.Outcome) error {
+	m, ok := s.l.number(o.Space)
+	if !ok {
+		return nil
+	}
+	last := graph.Zero
+	for _, v := range o.Vectors {
+		p, known := s.l.b.project(v.Project)
+		if !known || v.Memory == last {
+			continue
+		}
+		last = v.Memory
+		lo, hi := store.VectorsOf(p, m, v.Memory)
+		for row, err := range s.l.b.kv.Scan(lo, hi) {
+			if err != nil {
+				return err
+			}
+			s.del(row.Key)
+		}
+	}
+	return nil
+}
+
 func (s *settlement) embedded(o *consolidate.Outcome) error {
 	m, ok := s.l.number(o.Space)
 	if !ok {
@@ -239,13 +266,6 @@ func (s *settlement) embedded(o *consolidate.Outcome) error {
 			var err error
 			if keep, err = s.l.stored(p, v.Memory); err != nil {
 				return err
-			}
-			lo, hi := store.VectorsOf(p, m, v.Memory)
-			for row, err := range s.l.b.kv.Scan(lo, hi) {
-				if err != nil {
-					return err
-				}
-				s.del(row.Key)
 			}
 		}
 		if !keep {

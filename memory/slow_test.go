@@ -548,10 +548,15 @@ func TestRememberDuringBackfill(t *testing.T) {
 		t.Skip("it measures")
 	}
 	const n = 400
-	p99 := func(change ...func(*Options)) time.Duration {
+	p99 := func(started <-chan struct{}, change ...func(*Options)) time.Duration {
 		f := open(t, append(change, func(o *Options) { o.Now = nil })...)
-		if f.opts.EmbedderFor != nil {
+		for i := range n {
+			f.say(fmt.Sprintf("Lock %d was oiled.", i))
+		}
+		if started != nil {
 			f.await(embed.Ready)
+			f.back.worker.Wake()
+			<-started
 		}
 		var took []time.Duration
 		for i := range n {
@@ -560,12 +565,24 @@ func TestRememberDuringBackfill(t *testing.T) {
 			took = append(took, time.Since(began))
 		}
 		slices.Sort(took)
+		if started != nil {
+			if s := f.stats(); s.Pending.Embedding == 0 {
+				t.Error("the backfill was over before the writes")
+			}
+		}
 		return took[n*99/100]
 	}
-	alone := p99()
+	alone := p99(nil)
 	fake := ollamatest.NewFake(ollamatest.Model{Name: "a", Digest: "sha-a", Dim: 16})
-	fake.Always("/api/embed", ollamatest.After(20*time.Millisecond))
-	with := p99(withOllama(fake), func(o *Options) { o.Paused = false })
+	started := make(chan struct{})
+	calls := 0 // of one caller at a time
+	fake.Always("/api/embed", func(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+		if calls++; calls == 3 { // the first tries the model
+			close(started)
+		}
+		ollamatest.After(20*time.Millisecond)(w, r, next)
+	})
+	with := p99(started, withOllama(fake), func(o *Options) { o.Paused = false })
 	t.Logf("p99 of %d writes: %s alone, %s during a backfill", n, alone, with)
 	if with > 6*alone+20*time.Millisecond {
 		t.Errorf("p99 of a write is %s during a backfill, %s without one", with, alone)

@@ -181,8 +181,9 @@ func (l *backlog) aim(spaces []embed.Space) (owed bool, err error) {
 	return owed, nil
 }
 
-// oweBatch is how many memories are owed in one batch, so that no write waits long for the lock.
-const oweBatch = 1024
+// oweBatch is how many memories are owed in one batch: with 1,024 a write that came between waited 5 ms for the
+// lock, with 128 under one.
+const oweBatch = 128
 
 // oweAll owes every memory of some projects (nil: of all) to a pass.
 func (l *backlog) oweAll(ctx context.Context, projects []store.Project, pass store.Pass) error {
