@@ -32,8 +32,8 @@ const Format = 1
 //	't'    P low30(id) id            -                              derived: refs (endings of ids); kept for the forgotten
 //	'x'    P id                      Tombstone                      truth: ids that were forgotten
 //	'c'    sha256[:16] of the code   Preview                        truth: confirm codes of forget
-//	'm'    M                         vector space (fingerprint)     truth: the table of embedders, M is 4 bytes
-//	'v'    P M id chunk(2)           text hash (8), float32 vector  derived, dear: vectors
+//	'm'    M                         vector space (embed.Space, JSON)  truth: the table of embedders, M is 4 bytes
+//	'v'    P M id chunk(2)           text hash (8), 16-bit vector    derived, dear: vectors
 //	'q'    pass(1) P id              tries, not before, reason      truth: work owed; 'k' for work parked
 //	'k'    pass(1) P id              tries, reason                  truth
 //	'd'    P pass(1) sha256[:16]     Derived                        by pass and version: what a consolidation pass found
