@@ -229,7 +229,7 @@ func (r *run) coverage(o uint32) float64 {
 	}
 	var sum float32
 	for i, h := range have {
-		sum += float32(h * r.idf[i])
+		sum += float32(h * r.rare[i])
 	}
 	return float64(sum / r.total)
 }

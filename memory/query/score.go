@@ -40,9 +40,10 @@ type run struct {
 	q        *Request
 	t        Tuning
 	weights  [4]float64
-	speakers []uint32 // that the question names
-	entities []uint32 // that the question names, speakers apart
-	idf      []float32
+	speakers []uint32  // that the question names
+	entities []uint32  // that the question names, speakers apart
+	idf      []float32 // of each term, and as coverage counts it
+	rare     []float32
 	total    float32 // of the question's own informative words
 	topWords float32
 	topWin   float32
@@ -69,20 +70,21 @@ func (r *run) lexical() {
 	avg := max(1, float32(s.Words)/float32(n))
 	wavg := max(1, float32(s.WWords)/float32(n))
 	window := r.q.Graphs.Has(graph.Temporal) && r.t.Window > 0
-	r.idf = r.idf[:0]
+	r.idf, r.rare = r.idf[:0], r.rare[:0]
 	for _, qt := range r.q.Terms {
 		df := 0
 		if p := s.Posting(qt.Hash); p != nil {
 			df = len(p.Docs)
 		}
 		r.idf = append(r.idf, index.IDF(n, df))
+		r.rare = append(r.rare, index.IDF(max(n, smallStore), df))
 	}
 	for i, qt := range r.q.Terms {
 		if qt.Of >= 0 {
 			continue
 		}
 		if !qt.Name {
-			r.total += r.idf[i]
+			r.total += r.rare[i]
 		}
 		own := r.gather(i)
 		if len(r.group) == 0 {
@@ -100,6 +102,10 @@ func (r *run) lexical() {
 		}
 	}
 }
+
+// smallStore is how many memories coverage supposes at the least: among three of them a word that one holds is
+// common, beside which a word that none holds would be the whole question.
+const smallStore = 200
 
 // everywhere: a word that more than one memory in five holds is in nearly every neighbourhood, where it tells
 // nothing (its weight there is near 0) and costs most.
@@ -147,6 +153,7 @@ func (r *run) gather(i int) (own int) {
 	}
 	if own == 0 {
 		r.idf[i] = min(r.idf[i], top) // a word that nobody used is as rare as the words that stand for it
+		r.rare[i] = min(r.rare[i], index.IDF(max(r.s.Live, smallStore), r.relatedDF(i)))
 	}
 	return own
 }
