@@ -187,11 +187,24 @@ func (c *checker) project(p store.Project) error {
 		}
 	}
 	lo, hi = store.DerivedRange(p)
-	for _, err := range c.kv.Scan(lo, hi) {
+	for row, err := range c.kv.Scan(lo, hi) {
 		if err != nil {
 			return err
 		}
 		c.rep.Derived++
+		pass, _ := store.DerivedID(row.Key)
+		if pass > store.PassEpisode {
+			continue // of another shape
+		}
+		r, err := readDerived(row.Value)
+		if err != nil {
+			c.problem("a derived row of pass %d does not decode", pass)
+		}
+		for _, id := range r.Basis {
+			if have[id] == nil {
+				c.problem("a derived row of pass %d rests on %s, which is not stored", pass, id)
+			}
+		}
 	}
 	return nil
 }
