@@ -173,16 +173,16 @@ func Open(dir string, o Options) (*Bank, error) {
 		b.kv = kv
 	}
 	if err := b.load(); err != nil {
-		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+		return nil, storageError("opening the store", errors.Join(err, b.kv.Close()))
 	}
 	if err := b.dropRequests(); err != nil {
-		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+		return nil, storageError("opening the store", errors.Join(err, b.kv.Close()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
 	if err := b.startSlow(ctx); err != nil {
 		cancel()
-		return nil, errors.Join(storageError("opening the store", err), b.kv.Close())
+		return nil, storageError("opening the store", errors.Join(err, b.kv.Close()))
 	}
 	return b, nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Code says what kind of fault an Error is. Codes cross the socket between processes, so they are
@@ -46,7 +47,7 @@ func (e *Error) Is(target error) bool {
 // Errorf makes an Error; a %w in the format is kept as its cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Text: err.Error(), Err: errors.Unwrap(err)}
+	return &Error{Code: code, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Err: errors.Unwrap(err)} // joined errors stand in lines
 }
 
 // CodeOf is the code of the first Error in err's chain, CodeInternal for any other error, "" for nil.

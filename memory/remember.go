@@ -418,8 +418,11 @@ func (b *Bank) duplicate(p store.Project, w *writing) (Receipt, store.Commit, bo
 	if errors.Is(err, store.ErrNotFound) {
 		return Receipt{}, nil, false, nil
 	}
-	if err != nil || len(v) != 16 {
-		return Receipt{}, nil, true, errors.Join(err, errLength(len(v)))
+	if err == nil {
+		err = errLength(len(v))
+	}
+	if err != nil {
+		return Receipt{}, nil, true, err
 	}
 	return b.again(p, w, graph.ID(v))
 }

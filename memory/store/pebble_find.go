@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/record"
@@ -95,8 +96,10 @@ func (kv *pebbleKV) findBytes(ctx context.Context, patterns [][]byte) ([]string,
 	return found, nil
 }
 
-// findInTable waits for a table that is still being written.
+// findInTable waits for a table that is still being written, or removed.
 func (kv *pebbleKV) findInTable(s *search, plain vfs.FS, name string) error {
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
 	for {
 		kv.stallMu.Lock()
 		ended := kv.stall
@@ -110,6 +113,7 @@ func (kv *pebbleKV) findInTable(s *search, plain vfs.FS, name string) error {
 		}
 		select {
 		case <-ended: // a flush or a compaction: it is in use now, or was given up
+		case <-look.C: // or a remnant of a crash, which is removed after opening without a word
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case <-kv.fault.down:
