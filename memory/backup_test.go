@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,10 +221,10 @@ func TestSwapUnderFaults(t *testing.T) {
 			t.Fatal("no end")
 		}
 		mem := copyFS(t, pristine)
-		count := 0
+		var count atomic.Int64
 		faulty := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-				if count++; count >= n {
+				if count.Add(1) >= int64(n) {
 					return errorfs.ErrInjected
 				}
 			}
@@ -232,7 +233,7 @@ func TestSwapUnderFaults(t *testing.T) {
 		o := f.opts
 		o.Pebble = store.PebbleOptions{FS: faulty}
 		_, err := Restore(ctx, "store", rep.Path, true, o)
-		finished = err == nil && count < n
+		finished = err == nil && count.Load() < int64(n)
 		if testing.Short() && n%7 != 0 && !finished {
 			continue
 		}
@@ -268,10 +269,10 @@ func TestImportUnderFaults(t *testing.T) {
 	cuts := 0
 	for n, done := 1, false; !done; n += 1 + n/8 {
 		mem := vfs.NewMem()
-		count := 0
+		var count atomic.Int64
 		faulty := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-				if count++; count >= n {
+				if count.Add(1) >= int64(n) {
 					return errorfs.ErrInjected
 				}
 			}
@@ -283,7 +284,7 @@ func TestImportUnderFaults(t *testing.T) {
 			_, err = b.Import(ctx, file("x", text), "x", ImportOptions{})
 			err = errors.Join(err, b.Close())
 		}
-		if done = err == nil && count < n; !done {
+		if done = err == nil && count.Load() < int64(n); !done {
 			cuts++
 		}
 		o.Pebble.FS = mem
