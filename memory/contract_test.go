@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -335,5 +336,60 @@ func TestSameAfterLaterSightings(t *testing.T) {
 	f.reopen()
 	if after := ask(); after != before {
 		t.Errorf("before: %s\nafter: %s", before, after)
+	}
+}
+
+// A reply gives the reason that the turn before it asked for: found from the question's words and from the reply's.
+func TestRepliesGiveReasons(t *testing.T) {
+	f := open(t)
+	f.remember(Note{Content: "Lovely weather for the picnic.", Speaker: "Bo", Session: "1"})
+	asked := f.remember(Note{Content: "Why did you cancel the hike?", Speaker: "Bo", Session: "1"})
+	reason := f.remember(Note{Content: "My ankle is swollen like a balloon.", Speaker: "Ana", Session: "1"})
+	f.remember(Note{Content: "The ankle of the table is loose.", Speaker: "Cy", Session: "2"})
+	for _, q := range []string{"Why did Ana cancel the hike?", "Why cancel the hike, ankle?"} {
+		w, err := f.Why(ctx, WhyQuestion{Query: q})
+		if err != nil || !w.Found || w.Chains[0].Steps[0].Cause != reason.ID || w.Chains[0].Steps[0].Effect != asked.ID {
+			t.Errorf("%+v: %+v, %v", q, w.Chains, err)
+		}
+	}
+	if w, err := f.Why(ctx, WhyQuestion{Query: "Why did Ana cancel the subscription to the newspaper of the town?"}); err != nil || w.Found {
+		t.Errorf("another thing that was cancelled: %+v, %v", w.Chains, err)
+	}
+}
+
+// What has little to do with the question does not stand beside the chain that answers it.
+func TestWhyLeavesOutTheUnrelated(t *testing.T) {
+	f := open(t)
+	for i := range 30 {
+		f.say(fmt.Sprintf("The night bus number %d was late.", i))
+	}
+	cause := f.say("A fuse blew in the cellar.")
+	f.remember(Note{Content: "The greenhouse pump stopped in the night.", BecauseOf: []string{cause.ID}})
+	w, err := f.Why(ctx, WhyQuestion{Query: "Why did the greenhouse pump stop in the night?"})
+	if err != nil || !w.Found || len(w.Memories) != 2 {
+		t.Errorf("%d memories, %v\n%s", len(w.Memories), err, w.Text)
+	}
+}
+
+// Turns that have nothing to do with one another have no cause, whoever says them.
+func TestUnrelatedTurnsHaveNoCause(t *testing.T) {
+	data, err := os.ReadFile("../testdata/extract/unrelated.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := open(t)
+	var ids []string
+	for _, line := range strings.Split(string(data), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			ids = append(ids, f.remember(Note{Content: line, Speaker: []string{"Ana", "Bo"}[len(ids)%2], Session: "1"}).ID)
+		}
+	}
+	for _, id := range ids {
+		if w, err := f.Why(ctx, WhyQuestion{ID: id}); err != nil || w.Found {
+			t.Errorf("%s: %+v, %v", id, w.Chains, err)
+		}
+	}
+	if len(ids) < 20 {
+		t.Errorf("only %d turns", len(ids))
 	}
 }
