@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
@@ -163,9 +164,15 @@ func (kv *pebbleKV) dropManifests() error {
 	return nil
 }
 
+// goneWithin is how long nothing may go before we stop waiting for Pebble: it tries to remove a file once, and
+// where that fails it forgets the file until the store is opened again. Removing takes milliseconds.
+const goneWithin = 3 * time.Second
+
 // awaitGone waits until Pebble has removed what it no longer needs, and returns those of names that are
-// still there then: in use, that is.
+// still there then: in use, or not to be removed.
 func (kv *pebbleKV) awaitGone(ctx context.Context, names []string) ([]string, error) {
+	stuck := time.NewTimer(goneWithin)
+	defer stuck.Stop()
 	for {
 		kv.goneMu.Lock()
 		gone := kv.gone
@@ -188,12 +195,33 @@ func (kv *pebbleKV) awaitGone(ctx context.Context, names []string) ([]string, er
 		}
 		select {
 		case <-gone:
+			stuck.Reset(goneWithin)
+		case <-stuck.C:
+			if err := kv.removeTables(left, used); err != nil {
+				return nil, err
+			}
+			there, err := kv.o.FS.List(kv.dir)
+			return slices.DeleteFunc(left, func(name string) bool { return !slices.Contains(there, name) }), storageError("list the folder", err)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-kv.fault.down:
 			return nil, kv.fault.get()
 		}
 	}
+}
+
+// removeTables removes those tables of names that are not used: no reader of before is left, and no log or
+// manifest is touched, which Pebble may still want.
+func (kv *pebbleKV) removeTables(names []string, used map[string]bool) error {
+	for _, name := range names {
+		if used[name] || !isTable(name) {
+			continue
+		}
+		if err := kv.fs.Remove(kv.fs.PathJoin(kv.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return storageError("remove "+name, err)
+		}
+	}
+	return nil
 }
 
 // inUse names the files that the present state is made of.
