@@ -393,3 +393,23 @@ func TestUnrelatedTurnsHaveNoCause(t *testing.T) {
 		t.Errorf("only %d turns", len(ids))
 	}
 }
+
+// More than one batch goes: the answer still names the oldest first.
+func TestForgetManyNamesTheOldest(t *testing.T) {
+	f := open(t)
+	var first Receipt
+	for i := range removeBatch + 60 {
+		r := f.say(fmt.Sprintf("Pebble %d of the beach.", i))
+		if i == 0 {
+			first = r
+		}
+	}
+	p, err := f.Forget(ctx, Choice{Everything: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Forget(ctx, Choice{Confirm: p.Confirm})
+	if err != nil || r.Count != removeBatch+60 || !r.Verified || len(r.Forgotten) != previewShown || r.Forgotten[0].ID != first.ID || r.Forgotten[previewShown-1].ID != p.Forgotten[previewShown-1].ID {
+		t.Errorf("%d of %d, %v", r.Count, removeBatch+60, err)
+	}
+}

@@ -334,9 +334,14 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 	}
 	var patterns [][]byte
 	var all []graph.ID
-	for start := 0; start < len(ids); start += removeBatch {
-		part := ids[start:min(start+removeBatch, len(ids))]
+	// The newest first: an index's lists end with them, and taking from their end moves nothing.
+	for end := len(ids); end > 0; end -= min(removeBatch, end) {
+		part := ids[max(0, end-removeBatch):end]
+		told := out.Forgotten
+		out.Forgotten = []Forgotten{}
 		commit, gone, err := b.removeSome(p, part, c, &out, &patterns)
+		out.Forgotten = append(out.Forgotten, told...)
+		out.Forgotten = out.Forgotten[:min(previewShown, len(out.Forgotten))]
 		if err != nil {
 			return out, storageError("forgetting", err)
 		}
@@ -469,7 +474,7 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 		for i := range dropped {
 			out.Removed.Edges += undraw(s, &dropped[i])
 		}
-		for _, id := range gone {
+		for _, id := range slices.Backward(gone) {
 			postings, edges, entities := s.Remove(id)
 			out.Removed.Postings += postings
 			out.Removed.Edges += edges

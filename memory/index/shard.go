@@ -560,7 +560,7 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 	for _, e := range d.Entities {
 		delete(s.read, readMention{o, e})
 		r := &s.entities[e]
-		if i := slices.Index(r.Docs, o); i >= 0 {
+		if i, ok := slices.BinarySearch(r.Docs, o); ok {
 			r.Docs = slices.Delete(r.Docs, i, i+1)
 			edges++
 			if len(r.Docs) == 0 {
@@ -571,7 +571,7 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 	}
 	if d.Flags&Whole == 0 {
 		l := s.speakers[d.Speaker]
-		if i := slices.Index(l, o); i >= 0 {
+		if i, ok := slices.BinarySearch(l, o); ok {
 			s.speakers[d.Speaker] = slices.Delete(l, i, i+1)
 		}
 		se := &s.sessions[d.Session]
