@@ -48,7 +48,6 @@ type told struct {
 	tags         []string
 	because      []string
 	supersedes   []string
-	after        int // memories of the project that are older
 }
 
 func (m *told) live() bool { return !m.forgotten }
