@@ -41,25 +41,27 @@
 //
 // # One question out
 //
-// Bank.Recall (recall.go; paper section 3.3), Bank.Why (why.go) and Bank.When (when.go, dated.go: which clause,
-// which turn, which tense; beside.go: "after the road trip") share one way:
+// Bank.Recall (recall.go; paper section 3.3), Bank.Why (why.go) and Bank.When (when.go; dated.go and telling.go say
+// which clause, turn and tense, beside.go what "after the road trip" means, reckon.go does the arithmetic) share
+// one way:
 //
-//  1. inquire reads the question (query/question.go): the router's soft intent (query/route.go), its words and
-//     their related words, its names, and a window of time. It may embed the question, for 250 ms at most.
+//  1. inquire (inquiry.go) reads the question (query/question.go): the router's soft intent (query/route.go), its
+//     words and their related words, its names, and a window of time. It may embed the question, for 250 ms at most.
 //  2. The project's index.Shard is loaded if it is not in memory: postings, session order, times, mentions,
 //     causal edges, vectors. It is a copy of what the store derives; what the store no longer holds is dropped
 //     from an answer.
-//  3. query.Run finds (Algorithm 1): score.go gives each memory that shares something with the question a
-//     score in [0, 1]; walk.go goes best-first from the best of them over the graphs, weighted by intent;
-//     order.go makes the list and decides whether anything stored really answers. tuning.go is the table of
+//  3. query.Run finds (Algorithm 1): query/score.go gives each memory that shares something with the question a
+//     score in [0, 1]; query/walk.go goes best-first from the best of them over the graphs, weighted by intent;
+//     query/order.go makes the list and decides whether anything stored really answers. query/tuning.go is the table of
 //     what counts how much, with the measurement behind it. query never sees an embedder or the disk: the same
 //     shard and the same request give the same answer to the bit.
-//  4. fit and render.go write the text for a model: reading order by intent, one header line and the fenced
+//  4. fit.go and render.go write the text for a model: reading order by intent, one header line and the fenced
 //     words of each memory, the least relevant shrunk to one line, all within the token budget.
 //
 // Bank.Forget (forget.go) takes ids at once and any other choice after a preview; it removes every row that
 // comes from a memory, looks by every route whether it is gone, and with purge makes the bytes leave the data
-// files. read.go holds what resources show, export*.go and import*.go what leaves and comes.
+// files. read.go holds what resources show; export.go and import.go begin what leaves and comes; backup.go and repair.go
+// keep the store itself.
 //
 // # The bytes
 //
@@ -88,7 +90,7 @@
 //	     anchors (Eq. 4)          query/score.go
 //	     transition (Eq. 5, 6),   query/walk.go; the weights in query/tuning.go
 //	     Algorithm 1
-//	     linearization (Eq. 7)    query/order.go, recall.go, render.go
+//	     linearization (Eq. 7)    query/order.go, fit.go, render.go
 //	3.4  fast path, Algorithm 2   remember.go
 //	     slow path, Algorithm 3   package consolidate, slow*.go
 //	4    experiments              package eval
@@ -112,7 +114,7 @@
 //   - The semantic graph is not kept, and is one of words. Neighbours come from the rare words two memories
 //     share, with a threshold from each memory's own distribution, computed when a walk asks. So there is no pass
 //     over all pairs, no edge to forget, and a store that was rebuilt, or lost its model, walks the same.
-//     Vectors, where there are any, find anchors (score.go) and not edges.
+//     Vectors, where there are any, find anchors (query/score.go) and not edges.
 //   - Postings, times and mentions are rows of one analysis per memory on disk and arrays per project in memory
 //     (index.Shard), not an index on disk: a write is one small batch, a question touches no disk until it
 //     prints, and forgetting one memory deletes few rows. The price is memory, about 500 bytes a memory, given back

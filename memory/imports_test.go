@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,5 +191,22 @@ func TestArrowsMakeNoCircle(t *testing.T) {
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(arrows)) {
 		visit(pkg, nil)
+	}
+}
+
+// TestTourNamesFilesThatAreThere looks for each file that the tour in doc.go sends its reader to.
+func TestTourNamesFilesThatAreThere(t *testing.T) {
+	tour, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`[a-z][a-z_/]*\.go\b`).FindAllString(string(tour), -1)
+	if len(named) < 20 {
+		t.Errorf("the tour names %d files; does this test still see them?", len(named))
+	}
+	for _, f := range named {
+		if _, err := os.Stat(filepath.FromSlash(f)); err != nil {
+			t.Errorf("the tour sends its reader to %s, which is not there", f)
+		}
 	}
 }
