@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+// TestScale measures a store at sizes: MAGMA_SCALE=10000,100000,1000000 (memories), with MAGMA_LONG=1. Times
+// are of the wall and of the processor (on a busy machine only the latter is comparable); background work is
+// off, so that what is measured is the call. It fails where an index answers late beyond doubt, by processor time.
+func TestScale(t *testing.T) {
+	if !long {
+		t.Skip("MAGMA_LONG is not 1")
+	}
+	sizes := os.Getenv("MAGMA_SCALE")
+	if sizes == "" {
+		sizes = "10000,100000"
+	}
+	for _, s := range strings.Split(sizes, ",") {
+		var n int
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			t.Fatalf("MAGMA_SCALE: %v", err)
+		}
+		t.Run(fmt.Sprintf("memories=%d", n), func(t *testing.T) { scale(t, n) })
+	}
+}
+
+// spell is how long something took, by the wall and by the processor.
+type spell struct{ wall, cpu time.Duration }
+
+func (s spell) String() string {
+	return fmt.Sprintf("%s (cpu %s)", s.wall.Round(10*time.Microsecond), s.cpu.Round(10*time.Microsecond))
+}
+
+func timed(f func()) spell {
+	at, cpu := time.Now(), cpuTime()
+	f()
+	return spell{time.Since(at), cpuTime() - cpu}
+}
+
+// quantiles are the middle and the 95th of a hundred, each of the two clocks by itself.
+func quantiles(l []spell) (p50, p95 spell) {
+	var wall, cpu []time.Duration
+	for _, s := range l {
+		wall, cpu = append(wall, s.wall), append(cpu, s.cpu)
+	}
+	slices.Sort(wall)
+	slices.Sort(cpu)
+	at := func(q int) spell { i := (len(l) - 1) * q / 100; return spell{wall[i], cpu[i]} }
+	return at(50), at(95)
+}
+
+func scale(t *testing.T, n int) {
+	dir := t.TempDir()
+	o := Options{Zone: time.UTC, Paused: true}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := Open(dir, o)
+	must(err)
+	talk := newTalker(1)
+	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	note := func(i int) *Note {
+		return &Note{Content: talk.sentence(), Speaker: []string{"Ana", "Bo"}[i%2], Session: fmt.Sprint("s", i/25), OccurredAt: at.Add(time.Duration(i) * time.Minute).Format(time.RFC3339), Source: fmt.Sprint("D", i)}
+	}
+	filled := timed(func() {
+		for i := range n {
+			w, err := b.prepare(note(i))
+			must(err)
+			_, _, err = b.commit(w) // the last sync covers all before it
+			must(err)
+		}
+	})
+	must(b.Close())
+	opened := timed(func() { b, err = Open(dir, o); must(err) })
+	first := timed(func() { _, err := b.Recall(ctx, Question{Query: "What did Ana say about the garden?"}); must(err) })
+	var recalls, remembers []spell
+	for range 200 {
+		q := "What did Ana say about " + talk.word() + " " + talk.word() + " and " + talk.word() + "?"
+		recalls = append(recalls, timed(func() { _, err := b.Recall(ctx, Question{Query: q}); must(err) }))
+	}
+	for i := range 200 {
+		x := note(n + i)
+		remembers = append(remembers, timed(func() { _, err := b.Remember(ctx, *x); must(err) }))
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	size, err := b.kv.(store.Sizer).DiskBytes()
+	must(err)
+	p50, p95 := quantiles(recalls)
+	w50, w95 := quantiles(remembers)
+	t.Logf("filled %v; open %v, first recall %v; recall p50 %v p95 %v; remember p50 %v p95 %v; heap %d MB, disk %d B a memory",
+		filled, opened, first, p50, p95, w50, w95, m.HeapAlloc>>20, size/int64(n))
+	forget := func(what string, c Choice, want int) {
+		t.Helper()
+		took := timed(func() {
+			r, err := b.Forget(ctx, c)
+			must(err)
+			if r.Count != want {
+				t.Errorf("%s: %d memories, want %d", what, r.Count, want)
+			}
+			r, err = b.Forget(ctx, Choice{Confirm: r.Confirm})
+			must(err)
+			if r.Count != want || !r.Verified {
+				t.Errorf("%s: %d forgotten, verified %t, want %d", what, r.Count, r.Verified, want)
+			}
+		})
+		t.Logf("forget %s, %d memories: %v", what, want, took)
+	}
+	forget("a session", Choice{Session: "s3"}, 25)
+	forget("half", Choice{Until: at.Add(time.Duration(n/2) * time.Minute).Format(time.RFC3339)}, n/2-25)
+	forget("everything", Choice{Everything: true}, n-n/2+200)
+	t.Logf("compacted %v", timed(func() { must(b.kv.(store.Compacter).Compact(ctx)) }))
+	left, err := b.kv.(store.Sizer).DiskBytes()
+	must(err)
+	t.Logf("%d B on disk of %d", left, size)
+	if left > size/2+64<<20 {
+		t.Errorf("%d of %d B are left on disk after everything was forgotten", left, size)
+	}
+	must(b.Close())
+	// By processor time, twice the budget of the wall clock: a busy machine makes caches cold.
+	for size, budget := range map[int]time.Duration{10_000: 4, 100_000: 12, 1_000_000: 80} {
+		if n == size && p50.cpu > 2*budget*time.Millisecond {
+			t.Errorf("recall p50 takes %s of processor time, the budget is %d ms", p50.cpu, budget)
+		}
+	}
+}
