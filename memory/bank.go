@@ -8,22 +8,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sort"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
-	"github.com/magma-mcp/magma-mcp/memory/index"
 	"github.com/magma-mcp/magma-mcp/memory/query"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 	"github.com/magma-mcp/magma-mcp/memory/temporal"
@@ -102,14 +97,6 @@ type Bank struct {
 	slow      sync.WaitGroup
 	back      background
 	lastError atomic.Value // string
-}
-
-// resident is a project's index, loaded once.
-type resident struct {
-	once  sync.Once
-	shard atomic.Pointer[index.Shard]
-	err   error // set by once
-	used  uint64
 }
 
 // Open opens or makes the store in dir. A store that another process owns is CodeLocked; one of a newer
@@ -360,168 +347,4 @@ func (b *Bank) id(now time.Time) graph.ID {
 	}
 	b.lastMS = ms
 	return b.o.NewID(ms)
-}
-
-// CanonicalProject is the name under which a project is kept: NFC, case folded, trimmed; 1 to 128 characters without
-// control characters. "" gives def. "*" is refused unless star.
-func CanonicalProject(name, def string, star bool) (string, error) {
-	name = strings.TrimSpace(name)
-	if name == "" {
-		name = def
-	}
-	if name == "*" {
-		if star {
-			return name, nil
-		}
-		return "", Errorf(CodeInvalid, `project: "*" asks all projects, which only recall, why and when can; name one project`)
-	}
-	n := 0
-	for _, r := range name {
-		n++
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			return "", Errorf(CodeInvalid, "project: the name has a control character; use letters, digits and signs")
-		}
-	}
-	if n > 128 {
-		return "", Errorf(CodeInvalid, "project: the name has %d characters; at most 128", n)
-	}
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(name))), nil
-}
-
-// project is the number of a named project; ok false where nothing was ever stored in it.
-func (b *Bank) project(name string) (store.Project, bool) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	p, ok := b.projects[name]
-	return p, ok
-}
-
-func (b *Bank) projectName(p store.Project) string {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return b.names[p]
-}
-
-// projectNames is every project, by name.
-func (b *Bank) projectNames() []string {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	out := make([]string, 0, len(b.projects))
-	for n := range b.projects {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// allowed reports whether a session may see a project.
-func (s *Session) allowed(project string) bool {
-	if s.Allowed == nil {
-		return true
-	}
-	for _, a := range s.Allowed {
-		if a == project || strings.HasSuffix(a, "/") && strings.HasPrefix(project, a) || a == "*" {
-			return true
-		}
-	}
-	return false
-}
-
-// asked is the projects that a question goes to.
-func (b *Bank) asked(name string, from *Session) (string, []store.Project, error) {
-	name, err := CanonicalProject(name, b.o.DefaultProject, true)
-	if err != nil {
-		return "", nil, err
-	}
-	if name != "*" {
-		if !from.allowed(name) {
-			return "", nil, Errorf(CodeRefused, "project: this token may not see that project")
-		}
-		if p, ok := b.project(name); ok {
-			return name, []store.Project{p}, nil
-		}
-		return name, nil, nil
-	}
-	var out []store.Project
-	for _, n := range b.projectNames() {
-		if from.allowed(n) {
-			p, _ := b.project(n)
-			out = append(out, p)
-		}
-	}
-	return name, out, nil
-}
-
-// shard is a project's index, loaded when first asked.
-func (b *Bank) shard(p store.Project) (*index.Shard, error) {
-	b.mu.Lock()
-	r, ok := b.shards[p]
-	if !ok {
-		r = &resident{}
-		b.shards[p] = r
-	}
-	b.clock++
-	r.used = b.clock
-	b.mu.Unlock()
-	r.once.Do(func() {
-		_, r.err = b.loadShard(p, r)
-	})
-	if r.err != nil {
-		b.mu.Lock()
-		if b.shards[p] == r {
-			delete(b.shards, p)
-		}
-		b.mu.Unlock()
-		return nil, r.err
-	}
-	b.evict(p)
-	return r.shard.Load(), nil
-}
-
-// loaded is a project's index if it is in memory.
-func (b *Bank) loaded(p store.Project) *index.Shard {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if r := b.shards[p]; r != nil {
-		return r.shard.Load()
-	}
-	return nil
-}
-
-// evict drops the least recently asked projects while more is resident than allowed. keep stays.
-func (b *Bank) evict(keep store.Project) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	total := 0
-	for _, r := range b.shards {
-		if s := r.shard.Load(); s != nil {
-			total += s.Size()
-		}
-	}
-	for total > b.o.ResidentDocs {
-		var oldest store.Project
-		found := false
-		for p, r := range b.shards {
-			if p != keep && r.shard.Load() != nil && (!found || r.used < b.shards[oldest].used) {
-				oldest, found = p, true
-			}
-		}
-		if !found {
-			return
-		}
-		total -= b.shards[oldest].shard.Load().Size()
-		delete(b.shards, oldest)
-	}
-}
-
-// loadShard reads a project's records' analyses into a new index. It runs with the writer's lock held, so
-// that no write falls between what is read and what is added later.
-func (b *Bank) loadShard(p store.Project, r *resident) (*index.Shard, error) {
-	b.write.Lock()
-	defer b.write.Unlock()
-	s, err := b.readShard(p)
-	if err == nil {
-		r.shard.Store(s) // before the lock is let go: the next write must find it
-	}
-	return s, err
 }

@@ -50,7 +50,7 @@
 //  2. The project's index.Shard is loaded if it is not in memory: postings, session order, times, mentions,
 //     causal edges, vectors. It is a copy of what the store derives; what the store no longer holds is dropped
 //     from an answer.
-//  3. query.Run finds (Algorithm 1): query/score.go gives each memory that shares something with the question a
+//  3. query.Run finds (Algorithm 1): query/words.go and query/score.go give each memory that shares something with the question a
 //     score in [0, 1]; query/walk.go goes best-first from the best of them over the graphs, weighted by intent;
 //     query/order.go makes the list and decides whether anything stored really answers. query/tuning.go is the table of
 //     what counts how much, with the measurement behind it. query never sees an embedder or the disk: the same
@@ -58,9 +58,9 @@
 //  4. fit.go and render.go write the text for a model: reading order by intent, one header line and the fenced
 //     words of each memory, the least relevant shrunk to one line, all within the token budget.
 //
-// Bank.Forget (forget.go) takes ids at once and any other choice after a preview; it removes every row that
+// Bank.Forget (forget.go, remove.go) takes ids at once and any other choice after a preview; it removes every row that
 // comes from a memory, looks by every route whether it is gone, and with purge makes the bytes leave the data
-// files. read.go holds what resources show; export.go and import.go begin what leaves and comes; backup.go and repair.go
+// files. read.go, entities.go and around.go hold what resources show; export.go and import.go begin what leaves and comes; backup.go and repair.go
 // keep the store itself.
 //
 // # The bytes

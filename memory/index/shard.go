@@ -8,7 +8,6 @@
 package index
 
 import (
-	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -68,35 +67,11 @@ type TimeRow struct {
 	Duration   bool
 }
 
-// Edge is a causal edge between two docs (or inside one).
-type Edge struct {
-	To         uint32
-	Origin     graph.Origin
-	Confidence float32
-	// Evidence is the words in the memory Holder that say so; a stated edge has none.
-	Holder   uint32
-	From, At uint32 // byte span in Holder's content
-	Quote    string // of a model's edge: the words themselves
-}
-
 // Posting is one term's memories, ascending, with how often each holds it.
 type Posting struct {
 	Docs   []uint32
 	Counts []uint8
 }
-
-type session struct {
-	name string
-	docs []uint32 // by (At, Nanos, ordinal)
-}
-
-// Kernel weighs the neighbours at distance 0..4 in a session when words are counted over a neighbourhood:
-// a decay of 0.7 a step. Measured on LoCoMo's development conversations against a flat window of +-2
-// (recall@10 .803 to .817) and on FriendsQA (.576 to .582), where neither was tuned.
-var Kernel = [5]float32{1, 0.7, 0.5, 0.35, 0.25}
-
-// unnamedGap is how far apart, in seconds, two memories without a session may lie to be neighbours.
-const unnamedGap = 3 * 3600
 
 // Shard is one project. Readers hold RLock while they look at any field.
 type Shard struct {
@@ -135,11 +110,6 @@ type Shard struct {
 type fwdTerm struct {
 	term  uint32
 	count uint8
-}
-
-type pendingEdge struct {
-	doc   uint32
-	cause bool
 }
 
 // aliasLink says that doc's words make two entities one: "Bertha, also known as the billing gateway".
@@ -350,180 +320,6 @@ func (s *Shard) addTerms(o uint32, terms []store.Term) {
 	}
 }
 
-// place puts o into its session's order and mends the neighbourhood lengths around it.
-func (s *Shard) place(o uint32, name string) {
-	n := s.intern(name)
-	si, ok := s.sessIDs[n]
-	if !ok {
-		si = uint32(len(s.sessions))
-		s.sessions = append(s.sessions, session{name: name})
-		s.sessIDs[n] = si
-	}
-	s.Docs[o].Session = si
-	se := &s.sessions[si]
-	i, _ := slices.BinarySearchFunc(se.docs, o, s.compareOrder)
-	se.docs = slices.Insert(se.docs, i, o)
-	for j := i; j < len(se.docs); j++ {
-		s.Docs[se.docs[j]].Pos = uint32(j)
-	}
-	s.relength(se, i)
-}
-
-func (s *Shard) compareOrder(a, b uint32) int {
-	x, y := &s.Docs[a], &s.Docs[b]
-	return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Nanos, y.Nanos), cmp.Compare(a, b))
-}
-
-// relength computes WLen around place i of a session.
-func (s *Shard) relength(se *session, i int) {
-	for j := max(0, i-len(Kernel)+1); j < min(len(se.docs), i+len(Kernel)); j++ {
-		d := &s.Docs[se.docs[j]]
-		s.WWords -= float64(d.WLen)
-		var w float32
-		for k := -len(Kernel) + 1; k < len(Kernel); k++ {
-			if n, ok := s.neighbour(d, k); ok {
-				w += float32(Kernel[abs(k)] * float32(s.Docs[n].Len))
-			}
-		}
-		// To 1/64, so that sums of it are exact and the same whatever the order of writing.
-		d.WLen = float32(math.Round(float64(w)*64) / 64)
-		s.WWords += float64(d.WLen)
-	}
-}
-
-func abs(k int) int { return max(k, -k) }
-
-// neighbour is the memory k places after d (before, if k is negative) in its session.
-func (s *Shard) neighbour(d *Doc, k int) (uint32, bool) {
-	se := &s.sessions[d.Session]
-	j := int(d.Pos) + k
-	if j < 0 || j >= len(se.docs) {
-		return 0, false
-	}
-	n := se.docs[j]
-	if se.name == "" && k != 0 && abs64(s.Docs[n].At-d.At) > unnamedGap {
-		return 0, false
-	}
-	return n, true
-}
-
-func abs64(x int64) int64 { return max(x, -x) }
-
-// Neighbour is the memory k places after o in its session's order, by time and then by order of writing.
-func (s *Shard) Neighbour(o uint32, k int) (uint32, bool) {
-	if s.Docs[o].Flags&(Dead|Whole) != 0 {
-		return 0, false
-	}
-	return s.neighbour(&s.Docs[o], k)
-}
-
-// Around is the stretch of o's session within the Kernel's reach, o's place in it, and whether the session has
-// a name: in one without, memories more than three hours apart are no neighbours (see Neighbour). The slice
-// is not to be changed.
-func (s *Shard) Around(o uint32) (docs []uint32, at int, named bool) {
-	d := &s.Docs[o]
-	se := &s.sessions[d.Session]
-	lo, hi := max(0, int(d.Pos)-len(Kernel)+1), min(len(se.docs), int(d.Pos)+len(Kernel))
-	return se.docs[lo:hi], int(d.Pos) - lo, se.name != ""
-}
-
-// Session is the memories of o's session in order; it is not to be changed.
-func (s *Shard) Session(o uint32) []uint32 { return s.sessions[s.Docs[o].Session].docs }
-
-// SessionName is the name of o's session; SessionCount and SessionAt list all of them.
-func (s *Shard) SessionName(o uint32) string {
-	if s.Docs[o].Flags&Whole != 0 {
-		return ""
-	}
-	return s.sessions[s.Docs[o].Session].name
-}
-
-func (s *Shard) SessionCount() int { return len(s.sessions) }
-
-func (s *Shard) SessionAt(i int) (name string, docs []uint32) {
-	return s.sessions[i].name, s.sessions[i].docs
-}
-
-// addStated draws the edges that the caller stated.
-func (s *Shard) addStated(o uint32, r *store.Record, st *store.State) {
-	because, supersedes := r.BecauseOf, r.Supersedes
-	if st != nil {
-		because = append(slices.Clone(because), st.BecauseOf...)
-		supersedes = append(slices.Clone(supersedes), st.Supersedes...)
-	}
-	for _, c := range because {
-		s.State(o, c)
-	}
-	for _, c := range supersedes {
-		if x, ok := s.byID[c]; ok {
-			s.supersedeBy(x, o)
-		}
-	}
-}
-
-// State draws the causal edge that the caller stated: cause led to o.
-func (s *Shard) State(o uint32, cause graph.ID) {
-	if x, ok := s.byID[cause]; ok {
-		s.link(x, o, Edge{Origin: graph.Stated, Confidence: 1, Holder: o})
-		return
-	}
-	s.pending[cause] = append(s.pending[cause], pendingEdge{o, true})
-}
-
-// Link draws a causal edge from cause to effect, once per origin.
-func (s *Shard) Link(cause, effect uint32, e Edge) { s.link(cause, effect, e) }
-
-func (s *Shard) link(cause, effect uint32, e Edge) {
-	for _, x := range s.out[cause] {
-		if x.To == effect && x.Origin == e.Origin && x.Quote == e.Quote {
-			return
-		}
-	}
-	e.To = effect
-	s.out[cause] = append(s.out[cause], e)
-	e.To = cause
-	s.in[effect] = append(s.in[effect], e)
-}
-
-// Effects and Causes are the causal edges out of and into o that are stored; To is the other end.
-func (s *Shard) Effects(o uint32) []Edge { return s.out[o] }
-func (s *Shard) Causes(o uint32) []Edge  { return s.in[o] }
-
-func (s *Shard) supersede(o uint32, by graph.ID) {
-	s.Docs[o].Flags |= Superseded
-	if x, ok := s.byID[by]; ok {
-		s.supersedeBy(o, x)
-		return
-	}
-	s.pending[by] = append(s.pending[by], pendingEdge{o, false})
-}
-
-// Supersede marks old as superseded by the memory new.
-func (s *Shard) Supersede(old, new uint32) { s.supersedeBy(old, new) }
-
-func (s *Shard) supersedeBy(old, new uint32) {
-	d := &s.Docs[old]
-	d.Flags |= Superseded
-	d.Super = int32(new)
-	for o := range s.segmentsOf(old) {
-		s.Docs[o].Flags |= Superseded
-		s.Docs[o].Super = int32(new)
-	}
-}
-
-func (s *Shard) segmentsOf(whole uint32) func(func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		if s.Docs[whole].Flags&Whole == 0 {
-			return
-		}
-		for o := whole + 1; int(o) < len(s.Docs) && s.Docs[o].PartOf == int32(whole); o++ {
-			if !yield(o) {
-				return
-			}
-		}
-	}
-}
-
 // AddFacets adds tags and entities that a later sighting brought, to the segments of a whole too: they are
 // what is filtered.
 func (s *Shard) AddFacets(o uint32, tags, entities []string) {
@@ -601,32 +397,4 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 	}
 	*d = Doc{ID: d.ID, Flags: Dead, PartOf: -1, Super: -1}
 	return postings, edges, entities
-}
-
-func (s *Shard) unlink(o uint32) (n int) {
-	drop := func(m map[uint32][]Edge, at uint32) {
-		m[at] = slices.DeleteFunc(m[at], func(e Edge) bool { return e.To == o || e.Holder == o })
-		if len(m[at]) == 0 {
-			delete(m, at)
-		}
-	}
-	for _, e := range s.out[o] {
-		drop(s.in, e.To)
-		n++
-	}
-	for _, e := range s.in[o] {
-		drop(s.out, e.To)
-		n++
-	}
-	delete(s.out, o)
-	delete(s.in, o)
-	for id, l := range s.pending {
-		l = slices.DeleteFunc(l, func(p pendingEdge) bool { return p.doc == o })
-		if len(l) == 0 {
-			delete(s.pending, id)
-		} else {
-			s.pending[id] = l
-		}
-	}
-	return n
 }

@@ -3,11 +3,13 @@
 // Run goes the way of the paper's Algorithm 1, in four steps:
 //
 //	question.go   what the words ask: intent, terms, names, a window of time (router in route.go)
-//	score.go      anchors: every memory that shares something with the question gets a score in [0, 1]
+//	words.go      anchors: the question's words in a memory and in its neighbourhood (BM25), next to one another
+//	score.go      anchors: all signals on one scale, [0, 1], with what a session and a question before it add
+//	segments.go   a long text counts once
 //	walk.go       a best-first walk from the anchors over the four graphs, weighted by intent
 //	order.go      the final list, its reading order, and whether anything stored really answers
 //
 // The tables that say how much each signal and each graph counts are in tuning.go, with the measurement
-// behind each number. Nothing here reads the disk: contents arrive through Request.Text when a phrase has to
+// behind each number. Nothing here reads the disk: contents arrive through Request.Content when a phrase has to
 // be checked. The same shard and the same request give the same result to the bit.
 package query

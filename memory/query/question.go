@@ -39,7 +39,7 @@ type Question struct {
 	Time  temporal.Question
 	Start int64 // the window in Unix seconds; Windowed says whether there is one
 	End   int64
-	// Windowed is set where the question states a time. Wide is set where the window's edge is another event.
+	// Windowed is set where the question states a time, or another event that bounds it.
 	Windowed bool
 	Phrases  [][2]int // pairs of neighbouring terms, as indexes into Terms
 }

@@ -1,0 +1,234 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
+)
+
+// saturate is BM25's term frequency part; the products are rounded one by one (no fused multiply-add).
+func saturate(tf, k1, b, length, avg float32) float32 {
+	ratio := length / avg
+	return float32(tf*(k1+1)) / (tf + float32(k1*(1-b+float32(b*ratio))))
+}
+
+// lexical scores every memory by its own words and by its neighbourhood's. A question word and the words
+// related to it are one group, which counts for its best: a text that says "kids" and "children" is not
+// twice about children.
+func (r *run) lexical() {
+	s := r.s
+	n := max(1, s.Live)
+	avg := max(1, float32(s.Words)/float32(n))
+	wavg := max(1, float32(s.WWords)/float32(n))
+	window := r.q.Graphs.Has(graph.Temporal) && r.t.Window > 0
+	r.idf, r.rare = r.idf[:0], r.rare[:0]
+	for _, qt := range r.q.Terms {
+		df := 0
+		if p := s.Posting(qt.Hash); p != nil {
+			df = len(p.Docs)
+		}
+		r.idf = append(r.idf, index.IDF(n, df))
+		r.rare = append(r.rare, index.IDF(max(n, smallStore), df))
+	}
+	for i, qt := range r.q.Terms {
+		if qt.Of >= 0 {
+			continue
+		}
+		if !qt.Name {
+			r.total += r.rare[i]
+		}
+		own := r.gather(i)
+		if len(r.group) == 0 {
+			continue
+		}
+		for _, o := range r.group {
+			d := &s.Docs[o]
+			r.words[o] += float32(r.idf[i] * saturate(r.soft[o], r.t.K1, r.t.B, float32(d.Len), avg))
+		}
+		if window && own*everywhere < n {
+			r.spread(own, n, wavg)
+		}
+		for _, o := range r.group {
+			r.soft[o] = 0
+		}
+	}
+}
+
+// everywhere: a word that more than one memory in five holds is in nearly every neighbourhood, where it tells
+// nothing (its weight there is near 0) and costs most.
+const everywhere = 5
+
+// gather collects the memories that hold term i or a word related to it into group, and how often, into
+// soft. A related word of weight a counts as the c times for which saturate(c) = a * saturate(1), so that
+// once is worth a of the word itself. It returns how many hold the word itself: they come first.
+func (r *run) gather(i int) (own int) {
+	r.group = r.group[:0]
+	if p := r.s.Posting(r.q.Terms[i].Hash); p != nil {
+		for j, o := range p.Docs {
+			r.soft[o] = float32(p.Counts[j])
+			r.group = append(r.group, o)
+		}
+	}
+	own = len(r.group)
+	if r.t.Expand == 0 {
+		return own
+	}
+	top := r.idf[i]
+	if own == 0 {
+		top = index.IDF(max(1, r.s.Live), r.relatedDF(i))
+	}
+	for j, qt := range r.q.Terms {
+		if qt.Of != i {
+			continue
+		}
+		p := r.s.Posting(qt.Hash)
+		if p == nil || len(p.Docs) == 0 {
+			continue
+		}
+		a := float32(r.t.Expand * qt.Weight)
+		if r.idf[j] < r.idf[i] {
+			a = float32(a * (r.idf[j] / r.idf[i]))
+		}
+		c := float32(a*r.t.K1) / (r.t.K1 + 1 - a)
+		for k, o := range p.Docs {
+			v := float32(c * float32(p.Counts[k]))
+			if r.soft[o] == 0 {
+				r.group = append(r.group, o)
+			}
+			r.soft[o] = max(r.soft[o], v)
+		}
+	}
+	if own == 0 {
+		r.idf[i] = min(r.idf[i], top) // a word that nobody used is as rare as the words that stand for it
+		r.rare[i] = min(r.rare[i], index.IDF(max(r.s.Live, smallStore), r.relatedDF(i)))
+	}
+	return own
+}
+
+// relatedDF is how many memories hold the commonest of the words related to term i, at least 1.
+func (r *run) relatedDF(i int) int {
+	df := 1
+	for _, qt := range r.q.Terms {
+		if qt.Of == i {
+			if p := r.s.Posting(qt.Hash); p != nil {
+				df = max(df, len(p.Docs))
+			}
+		}
+	}
+	return df
+}
+
+// spread counts a group over the neighbourhood of each memory (index.Kernel) and scores that as one text.
+func (r *run) spread(own, n int, wavg float32) {
+	s := r.s
+	r.touched = r.touched[:0]
+	near := 0 // neighbourhoods that hold the word itself
+	for i, o := range r.group {
+		if i == own {
+			near = len(r.touched)
+		}
+		tf := r.soft[o]
+		if i >= own && own > 0 {
+			tf = float32(tf * r.t.ExpandWindow)
+		}
+		docs, at, named := s.Around(o)
+		for j, x := range docs {
+			k := j - at
+			if !named {
+				if _, ok := s.Neighbour(o, k); !ok {
+					continue
+				}
+			}
+			if r.acc[x] == 0 {
+				r.touched = append(r.touched, x)
+			}
+			r.acc[x] += float32(index.Kernel[max(k, -k)] * tf)
+		}
+	}
+	if own == len(r.group) || own == 0 {
+		near = len(r.touched)
+	}
+	w := index.IDF(n, min(n, near))
+	for _, x := range r.touched {
+		r.window[x] += float32(w * saturate(r.acc[x], r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg))
+		r.acc[x] = 0
+	}
+}
+
+// phrases rewards the best candidates that hold the question's words next to one another.
+func (r *run) phrases(top []uint32) {
+	if r.t.Phrase == 0 || len(r.q.Phrases) == 0 || r.q.Content == nil {
+		return
+	}
+	var all float32
+	for _, p := range r.q.Phrases {
+		all += min(r.idf[p[0]], r.idf[p[1]])
+	}
+	if all == 0 {
+		return
+	}
+	pos := make([][]int, len(r.q.Terms))
+	for _, o := range top {
+		if r.words[o] == 0 || !r.mayHold(o) {
+			continue
+		}
+		for i := range pos {
+			pos[i] = pos[i][:0]
+		}
+		for _, t := range r.q.Words.Tokens(r.q.Content(o)) {
+			for i := range r.q.Terms {
+				if r.q.Terms[i].Of < 0 && r.q.Terms[i].Stem == t.Term {
+					pos[i] = append(pos[i], t.Pos)
+				}
+			}
+		}
+		var hit float32
+		for _, p := range r.q.Phrases {
+			if adjacent(pos[p[0]], pos[p[1]]) {
+				hit += min(r.idf[p[0]], r.idf[p[1]])
+			}
+		}
+		if hit > 0 {
+			if r.phrase == nil {
+				r.phrase = map[uint32]float32{}
+			}
+			r.phrase[o] = hit / all
+			r.final[o] += float32(float32(r.t.Phrase*(hit/all)) * r.base[o])
+		}
+	}
+}
+
+// mayHold reports whether a memory holds both words of one of the question's phrases, so that its text is
+// worth reading.
+func (r *run) mayHold(o uint32) bool {
+	for _, p := range r.q.Phrases {
+		both := true
+		for _, i := range p {
+			post := r.s.Posting(r.q.Terms[i].Hash)
+			if post == nil {
+				both = false
+				break
+			}
+			if _, ok := slices.BinarySearch(post.Docs, o); !ok {
+				both = false
+				break
+			}
+		}
+		if both {
+			return true
+		}
+	}
+	return false
+}
+
+func adjacent(a, b []int) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if d := y - x; d >= 1 && d <= 2 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/magma-mcp/magma-mcp/memory/index"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+// resident is a project's index, loaded once.
+type resident struct {
+	once  sync.Once
+	shard atomic.Pointer[index.Shard]
+	err   error // set by once
+	used  uint64
+}
+
+// shard is a project's index, loaded when first asked.
+func (b *Bank) shard(p store.Project) (*index.Shard, error) {
+	b.mu.Lock()
+	r, ok := b.shards[p]
+	if !ok {
+		r = &resident{}
+		b.shards[p] = r
+	}
+	b.clock++
+	r.used = b.clock
+	b.mu.Unlock()
+	r.once.Do(func() {
+		_, r.err = b.loadShard(p, r)
+	})
+	if r.err != nil {
+		b.mu.Lock()
+		if b.shards[p] == r {
+			delete(b.shards, p)
+		}
+		b.mu.Unlock()
+		return nil, r.err
+	}
+	b.evict(p)
+	return r.shard.Load(), nil
+}
+
+// loaded is a project's index if it is in memory.
+func (b *Bank) loaded(p store.Project) *index.Shard {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if r := b.shards[p]; r != nil {
+		return r.shard.Load()
+	}
+	return nil
+}
+
+// evict drops the least recently asked projects while more is resident than allowed. keep stays.
+func (b *Bank) evict(keep store.Project) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	total := 0
+	for _, r := range b.shards {
+		if s := r.shard.Load(); s != nil {
+			total += s.Size()
+		}
+	}
+	for total > b.o.ResidentDocs {
+		var oldest store.Project
+		found := false
+		for p, r := range b.shards {
+			if p != keep && r.shard.Load() != nil && (!found || r.used < b.shards[oldest].used) {
+				oldest, found = p, true
+			}
+		}
+		if !found {
+			return
+		}
+		total -= b.shards[oldest].shard.Load().Size()
+		delete(b.shards, oldest)
+	}
+}
+
+// loadShard reads a project's records' analyses into a new index. It runs with the writer's lock held, so
+// that no write falls between what is read and what is added later.
+func (b *Bank) loadShard(p store.Project, r *resident) (*index.Shard, error) {
+	b.write.Lock()
+	defer b.write.Unlock()
+	s, err := b.readShard(p)
+	if err == nil {
+		r.shard.Store(s) // before the lock is let go: the next write must find it
+	}
+	return s, err
+}
