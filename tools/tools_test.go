@@ -333,7 +333,7 @@ func TestFaults(t *testing.T) {
 		err  error
 		want string
 	}{
-		{memory.Errorf(memory.CodeNotFound, "id 7Q4K2Z is\nunknown"), "id 7Q4K2Z is unknown"},
+		{memory.Errorf(memory.CodeNotFound, "id 7Q4K2Z is\nunknown"), "id 7Q4K2Z is; unknown"},
 		{fmt.Errorf("wrapped: %w", memory.Errorf(memory.CodeBusy, "try again")), "try again"},
 		{context.DeadlineExceeded, "recall: took too long; try again, or ask for less"},
 		{errors.New("open /secret/path: secret"), "recall: internal fault; magma-mcp's log on standard error says more, and `magma-mcp doctor` checks the store"},
