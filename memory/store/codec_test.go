@@ -73,12 +73,21 @@ func TestCodecRoundTrip(t *testing.T) {
 	same(preview, p, err)
 	j, err := store.DecodeJob(job.Encode())
 	same(job, j, err)
-	for _, vec := range [][]float32{{}, {1, -0.5, float32(math.Inf(1)), math.SmallestNonzeroFloat32}} {
-		h, got, err := store.DecodeVector(store.EncodeVector(1<<63+5, vec))
-		if h != 1<<63+5 {
-			t.Errorf("hash %x", h)
+	for _, vec := range [][]float32{{}, {0, 0}, {1}, {0.6, -0.8}, {0.5, 0.5, -0.5, 0.5}, {0.0001, -0.99999999}} {
+		row := store.EncodeVector(1<<63+5, vec)
+		h, got, err := store.DecodeVector(row)
+		if h != 1<<63+5 || err != nil || len(got) != len(vec) {
+			t.Errorf("vector of %d: %d numbers, hash %x, %v", len(vec), len(got), h, err)
+			continue
 		}
-		same(vec, got, err)
+		for k := range vec {
+			if math.Abs(float64(got[k]-vec[k])) > 1.0/math.MaxInt16 {
+				t.Errorf("%v came back as %v", vec, got)
+			}
+		}
+		if again := store.EncodeVector(h, got); !bytes.Equal(again, row) {
+			t.Errorf("%v: written again it is %x, not %x", vec, again, row)
+		}
 	}
 }
 
