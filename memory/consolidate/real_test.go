@@ -94,9 +94,10 @@ func TestBackfillRate(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	// In turns, the best of each: whatever else runs on the machine slows both.
+	// In turns, the best of each: whatever else runs on the machine slows both. A quiet machine needs one turn,
+	// a busy one many until each has had its quiet moment.
 	least := [2]time.Duration{time.Hour, time.Hour}
-	for range 4 {
+	for range 15 {
 		least[0], least[1] = min(least[0], bare()), min(least[1], ours())
 		if share := float64(least[0]) / float64(least[1]); share >= 0.9 {
 			t.Logf("%.0f texts/s, %.1f %% of a bare client's rate", float64(len(texts))/least[1].Seconds(), 100*share)
