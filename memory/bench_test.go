@@ -64,7 +64,7 @@ func fillStore(b *testing.B, dir string, n int) {
 
 func openFilled(b *testing.B, dir string, n int) *Bank {
 	b.Helper()
-	bank, err := Open(dir, Options{Zone: time.UTC})
+	bank, err := Open(dir, Options{Zone: time.UTC, Paused: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func BenchmarkFirstRecall(b *testing.B) {
 			dir := b.TempDir()
 			fillStore(b, dir, n)
 			for b.Loop() {
-				bank, err := Open(dir, Options{Zone: time.UTC})
+				bank, err := Open(dir, Options{Zone: time.UTC, Paused: true})
 				if err != nil {
 					b.Fatal(err)
 				}
