@@ -198,7 +198,7 @@ func add(list *[]string, more ...string) {
 // remember tells both.
 func (m *model) remember(n Note, words []string) {
 	because, supersedes := m.relate(&n)
-	now := m.f.clock.t.Add(time.Millisecond)
+	now := m.f.clock.next()
 	identity := m.identity(&n, now)
 	// What the picture says will happen.
 	var want *told
