@@ -28,6 +28,15 @@ type Engine interface {
 	// Entity returns every namesake of name (or the one entity whose id name is).
 	Entity(ctx context.Context, project, name string) ([]EntityInfo, error)
 	Graph(ctx context.Context, q GraphQuery) (Graph, error)
+	// Episodes lists runs of memories that belong together, in order of time; Episode returns one with its
+	// memories, by its id or by the id or ref of a memory in it. An episode is there some time after its
+	// memories: it is found in the background.
+	Episodes(ctx context.Context, q EpisodeQuery) (EpisodeList, error)
+	Episode(ctx context.Context, project, id string) (EpisodeInfo, error)
+	// Topics lists what two or more episodes have in common, the latest first; Topic returns every topic with
+	// that id, name or keyword, with its episodes and links.
+	Topics(ctx context.Context, project string) ([]TopicInfo, error)
+	Topic(ctx context.Context, project, name string) ([]TopicInfo, error)
 
 	// Watch sends what changed until ctx ends; then the channel is closed. A slow reader loses
 	// changes but is told so by a Change with Lost set.
@@ -127,6 +136,7 @@ type Memory struct {
 	SupersededBy  string             `json:"superseded_by,omitempty"`
 	Contradicts   []string           `json:"contradicts,omitempty"`
 	Pending       []string           `json:"pending,omitempty"`
+	Summary       string             `json:"summary,omitempty"` // by a model, of a long one; Get alone gives it
 	Score         float64            `json:"score,omitempty"`
 	Signals       map[string]float64 `json:"signals,omitempty"`
 	Via           []Step             `json:"via,omitempty"`
@@ -493,6 +503,70 @@ type EntityRelation struct {
 	Memory   string `json:"memory"`
 	Quote    string `json:"quote"`
 	Pass     string `json:"pass"`
+}
+
+// EpisodeQuery asks for episodes; the latest Limit of them.
+type EpisodeQuery struct {
+	Project string  `json:"project,omitempty"`
+	Session string  `json:"session,omitempty"` // "": of all sessions
+	Limit   int     `json:"limit,omitempty"`   // 0: 200
+	From    Session `json:"from"`
+}
+
+// EpisodeList is episodes in order of time. Omitted counts earlier ones.
+type EpisodeList struct {
+	Project  string        `json:"project"`
+	Episodes []EpisodeInfo `json:"episodes"`
+	Omitted  int           `json:"omitted"`
+}
+
+// EpisodeInfo is a run of memories of one session that belong together. By is the pass that made Summary:
+// "rules" takes sentences of the memories, a model's name says that it wrote it. MemoryIDs are in order of
+// time; Episode alone fills Memories.
+type EpisodeInfo struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Summary   string   `json:"summary"`
+	By        string   `json:"by"`
+	Keywords  []string `json:"keywords,omitempty"`
+	Session   string   `json:"session,omitempty"`
+	Start     string   `json:"start"`
+	End       string   `json:"end"`            // when its last memory happened
+	Open      bool     `json:"open,omitempty"` // more may follow
+	Topic     string   `json:"topic,omitempty"`
+	TopicID   string   `json:"topic_id,omitempty"`
+	MemoryIDs []string `json:"memory_ids"`
+	Memories  []Memory `json:"memories,omitempty"`
+}
+
+// TopicInfo is what some closed episodes have in common. Topic alone fills Episodes and Links.
+type TopicInfo struct {
+	ID           string        `json:"id"`
+	Name         string        `json:"name"`
+	Keywords     []string      `json:"keywords,omitempty"`
+	Start        string        `json:"start"`
+	End          string        `json:"end"`
+	Sessions     []string      `json:"sessions"`
+	EpisodeCount int           `json:"episode_count"`
+	MemoryCount  int           `json:"memory_count"`
+	Episodes     []EpisodeInfo `json:"episodes,omitempty"`
+	Links        []TopicLink   `json:"links,omitempty"`
+}
+
+// TopicLink is what a model read of how two topics hang together, with the words of both. Kind is "support",
+// "contradiction", "coreference", "causal" or "semantic".
+type TopicLink struct {
+	Kind     string     `json:"kind"`
+	Other    string     `json:"other"`
+	OtherID  string     `json:"other_id"`
+	Evidence []Evidence `json:"evidence"`
+	By       string     `json:"by"`
+}
+
+// Evidence is words of a memory, byte for byte.
+type Evidence struct {
+	Memory string `json:"memory"`
+	Quote  string `json:"quote"`
 }
 
 // GraphQuery asks for the graph around a memory or an entity. Depth 0 is 1.

@@ -60,8 +60,8 @@
 //
 // Bank.Forget (forget.go, remove.go) takes ids at once and any other choice after a preview; it removes every row that
 // comes from a memory, looks by every route whether it is gone, and with purge makes the bytes leave the data
-// files. read.go, entities.go and around.go hold what resources show; export.go and import.go begin what leaves and comes; backup.go and repair.go
-// keep the store itself.
+// files. read.go, entities.go, episodes.go and around.go hold what resources show; export.go and import.go begin
+// what leaves and comes; backup.go and repair.go keep the store itself.
 //
 // # The bytes
 //

@@ -195,6 +195,10 @@ func TestEverythingAtOnce(t *testing.T) {
 		bad("entity", err)
 		_, err = b.Graph(ctx, GraphQuery{Project: p, Depth: 2})
 		bad("graph", err)
+		_, err = b.Episodes(ctx, EpisodeQuery{Project: p})
+		bad("episodes", err)
+		_, err = b.Topics(ctx, p)
+		bad("topics", err)
 	})
 	run(func(i int, p string) {
 		switch i % 20 {

@@ -238,6 +238,7 @@ func (b *Bank) Get(ctx context.Context, project, id string) (Memory, error) {
 	if !ok {
 		return m, Errorf(CodeNotFound, "id: %s was forgotten", id)
 	}
+	b.showRead(p, x, &m)
 	return m, nil
 }
 

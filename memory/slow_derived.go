@@ -229,10 +229,7 @@ func addFact(info *EntityInfo, r *consolidate.Derived, is func(string) bool) {
 	if len(r.Evidence) > 0 {
 		quote = r.Evidence[0].Text
 	}
-	pass := r.Pass.String()
-	if r.Model != "" {
-		pass += " (" + r.Model + ", prompt " + r.Prompt + ")"
-	}
+	pass := passName(r)
 	switch r.Kind {
 	case consolidate.FactRow:
 		if is(r.Subject) {

@@ -143,6 +143,7 @@ func timelinePage(t memory.Timeline) string {
 func memoryPage(m memory.Memory) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Memory [%s]\n\n%s\n\n", m.Ref, tools.Fence(m.Content))
+	fact(&b, "summary", line(m.Summary))
 	fact(&b, "id", m.ID)
 	fact(&b, "project", line(m.Project))
 	fact(&b, "occurred", strings.TrimSpace(m.OccurredAt+" "+m.OccurredGrain))

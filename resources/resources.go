@@ -45,6 +45,10 @@ var templates = []struct{ uri, name, about string }{
 	{"memory://{project}/memories/{id}", "memory", "One memory whole, by id or ref"},
 	{"memory://{project}/entities", "entities", "People and things that are mentioned"},
 	{"memory://{project}/entities/{name}", "entity", "Every namesake: aliases, facts, relationships, memories"},
+	{"memory://{project}/episodes{?session}", "episodes", "Runs of memories that belong together, with title and summary"},
+	{"memory://{project}/episodes/{id}", "episode", "One episode with its memories, by its id or that of a memory in it"},
+	{"memory://{project}/topics", "topics", "What episodes of several sessions have in common"},
+	{"memory://{project}/topics/{topic}", "topic", "Topics by id, name or keyword: their episodes and how they are linked"},
 	{"memory://{project}/graph{?around,depth}", "graph", "Nodes and edges of the four graphs around a memory or entity"},
 }
 
@@ -136,9 +140,9 @@ func encoded(uri string) string {
 
 // address is a resource URI taken apart.
 type address struct {
-	page    string // projects, stats, recent, timeline, memory, entities, entity, graph
+	page    string // projects, stats, recent, timeline, memory, entities, entity, episodes, episode, topics, topic, graph
 	project string // canonical; "" for projects
-	name    string // of a memory or an entity
+	name    string // of a memory, an entity, an episode or a topic
 	query   url.Values
 }
 
@@ -174,10 +178,14 @@ func parse(uri string) (address, error) {
 	}
 	a := address{page: parts[1], project: project, query: query}
 	switch {
-	case len(parts) == 2 && strings.Contains(" stats recent timeline entities graph ", " "+a.page+" "):
+	case len(parts) == 2 && strings.Contains(" stats recent timeline entities episodes topics graph ", " "+a.page+" "):
 	case len(parts) == 3 && a.page == "memories":
 		a.page, a.name = "memory", parts[2]
-	case len(parts) >= 3 && a.page == "entities": // a name may hold a slash
+	case len(parts) == 3 && a.page == "episodes":
+		a.page, a.name = "episode", parts[2]
+	case len(parts) >= 3 && a.page == "topics": // a name may hold a slash
+		a.page, a.name = "topic", strings.Join(parts[2:], "/")
+	case len(parts) >= 3 && a.page == "entities":
 		a.page, a.name = "entity", strings.Join(parts[2:], "/")
 	default:
 		return unknown()
@@ -347,6 +355,23 @@ func (r reader) get(ctx context.Context, scope tools.Scope, a address) (v view, 
 			contents = append(contents, contentsOf(list[i].Memories)...)
 		}
 		return view{map[string]any{"project": a.project, "name": a.name, "entities": list}, func() string { return entityPage(a.project, list) }, contents}, err
+	case "episodes":
+		list, err := r.engine.Episodes(ctx, memory.EpisodeQuery{Project: a.project, Session: a.query.Get("session"), Limit: limit, From: scope.Session(ctx)})
+		list.Episodes = present(list.Episodes)
+		return view{list, func() string { return episodesPage(list) }, nil}, err
+	case "episode":
+		e, err := r.engine.Episode(ctx, a.project, a.name)
+		e.Memories = slices.Clone(e.Memories)
+		return view{e, func() string { return episodePage(a.project, e) }, contentsOf(e.Memories)}, err
+	case "topics":
+		list, err := r.engine.Topics(ctx, a.project)
+		return view{map[string]any{"project": a.project, "topics": present(list)}, func() string { return topicsPage(a.project, list) }, nil}, err
+	case "topic":
+		list, err := r.engine.Topic(ctx, a.project, a.name)
+		if err == nil && len(list) == 0 {
+			err = memory.Errorf(memory.CodeNotFound, "no topic of that name")
+		}
+		return view{map[string]any{"project": a.project, "name": a.name, "topics": list}, func() string { return topicPage(a.project, list) }, nil}, err
 	default: // graph: parse lets no other through
 		g, err := r.engine.Graph(ctx, memory.GraphQuery{Project: a.project, Around: a.query.Get("around"),
 			Depth: depth, Limit: limit, From: scope.Session(ctx)})

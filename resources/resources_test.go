@@ -97,6 +97,42 @@ func (c *canned) Graph(_ context.Context, q memory.GraphQuery) (memory.Graph, er
 		Edges: []memory.GraphEdge{{From: hostile.ID, To: "e1", Graph: "entity", Relation: "mentions"}, {From: "01X", To: hostile.ID, Graph: "causal", Relation: "causes", Origin: "stated", Confidence: 0.9}}}, nil
 }
 
+var run = memory.EpisodeInfo{ID: "0123", Title: "ferry,\n# x", Summary: "Ana: the ferry\n# not a summary", By: "rules", Keywords: []string{"ferry"}, Session: "s\n1",
+	Start: "2025-01-01T10:00:00Z", End: "2025-01-01T11:00:00Z", Topic: "ferry", TopicID: "0123", MemoryIDs: []string{hostile.ID}}
+
+func (c *canned) Episodes(_ context.Context, q memory.EpisodeQuery) (memory.EpisodeList, error) {
+	c.asked = q
+	open := run
+	open.Open = true
+	return memory.EpisodeList{Project: q.Project, Episodes: []memory.EpisodeInfo{run, open}, Omitted: 3}, nil
+}
+
+func (c *canned) Episode(_ context.Context, _, id string) (memory.EpisodeInfo, error) {
+	if id != "0123" {
+		return memory.EpisodeInfo{}, memory.Errorf(memory.CodeNotFound, "id is unknown")
+	}
+	e := run
+	e.Memories = []memory.Memory{hostile}
+	return e, nil
+}
+
+var subject = memory.TopicInfo{ID: "0123", Name: "ferry", Keywords: []string{"ferry", "# x"}, Start: run.Start, End: run.End, Sessions: []string{"s1", "s2"}, EpisodeCount: 2, MemoryCount: 3}
+
+func (c *canned) Topics(context.Context, string) ([]memory.TopicInfo, error) {
+	return []memory.TopicInfo{subject}, nil
+}
+
+func (c *canned) Topic(_ context.Context, _, name string) ([]memory.TopicInfo, error) {
+	c.asked = name
+	if name != "ferry" && name != "a/b" {
+		return nil, nil
+	}
+	t := subject
+	t.Episodes = []memory.EpisodeInfo{run}
+	t.Links = []memory.TopicLink{{Kind: "causal", Other: "storm", OtherID: "4567", By: "episode (m, prompt 1)", Evidence: []memory.Evidence{{Memory: hostile.ID, Quote: "it\n# not"}}}}
+	return []memory.TopicInfo{t}, nil
+}
+
 // ask sends one request to a server with the resources of e.
 func ask(t *testing.T, ctx context.Context, e memory.Engine, method, params string) (result map[string]any, message string) {
 	t.Helper()
@@ -149,6 +185,12 @@ func TestJSON(t *testing.T) {
 		"memory://a%2Fb%20c/entities/Ana/":                    `"Ana"`,
 		"memory://a%2Fb%20c/graph?depth=2&around=7q4k2z&x=yz": `"nodes"`,
 		"memory://nobody/recent":                              `"memories":[]`,
+		"memory://a%2Fb%20c/episodes":                         `"memory_ids"`,
+		"memory://a%2Fb%20c/episodes?session=s1":              `"episodes"`,
+		"memory://a%2Fb%20c/episodes/0123":                    `not a heading`,
+		"memory://a%2Fb%20c/topics":                           `"topics"`,
+		"memory://a%2Fb%20c/topics/ferry":                     `"evidence"`,
+		"memory://a%2Fb%20c/topics/a%2Fb":                     `"links"`,
 	} {
 		text, mime, message := read(t, t.Context(), e, uri)
 		if message != "" || mime != "application/json" || !json.Valid([]byte(text)) || !strings.Contains(text, want) {
@@ -192,7 +234,7 @@ func TestNotFound(t *testing.T) {
 	for _, uri := range []string{
 		"memory://a%2Fb%20c/memories/000000", "memory://a%2Fb%20c/entities/nobody", "memory://a%2Fb%20c/nothing",
 		"memory://a%2Fb%20c/memories", "memory://a%2Fb%20c/memories/x/y", "memory://nothing", "memory://projects/x",
-		"memory:///stats", "memory://a%0Ab/stats", "memory://*/stats",
+		"memory:///stats", "memory://a%0Ab/stats", "memory://*/stats", "memory://a%2Fb%20c/episodes/9", "memory://a%2Fb%20c/topics/none",
 	} {
 		if _, _, m := read(t, t.Context(), &canned{}, uri); !strings.HasPrefix(m, resources.NotFound) {
 			t.Errorf("%s: %q", uri, m)
@@ -224,6 +266,10 @@ func TestPages(t *testing.T) {
 		"entity":   "memory://a%2Fb%20c/entities/C%2B%2B%2FCLI?format=md",
 		"graph":    "memory://a%2Fb%20c/graph?format=md",
 		"empty":    "memory://nobody/recent?format=md",
+		"episodes": "memory://a%2Fb%20c/episodes?format=md",
+		"episode":  "memory://a%2Fb%20c/episodes/0123?format=md",
+		"topics":   "memory://a%2Fb%20c/topics?format=md",
+		"topic":    "memory://a%2Fb%20c/topics/ferry?format=md",
 	} {
 		text, mime, message := read(t, t.Context(), &canned{}, uri)
 		if message != "" || mime != "text/markdown" {
@@ -277,7 +323,7 @@ func TestListsAndScope(t *testing.T) {
 		t.Errorf("a token reads another's project: %q", m)
 	}
 	result, _ := ask(t, t.Context(), &canned{}, "resources/templates/list", `{}`)
-	if raw, _ := json.Marshal(result); strings.Contains(string(raw), "+rest") || strings.Count(string(raw), "uriTemplate") != 7 {
+	if raw, _ := json.Marshal(result); strings.Contains(string(raw), "+rest") || strings.Count(string(raw), "uriTemplate") != 11 {
 		t.Errorf("templates: %s", raw)
 	}
 }

@@ -334,10 +334,10 @@ func (d *driver) resources() {
 		d.Fatalf("resources/list: %v, %v", list, err)
 	}
 	templates, err := d.session.ListResourceTemplates(d.ctx, nil)
-	if err != nil || len(templates.ResourceTemplates) != 7 {
+	if err != nil || len(templates.ResourceTemplates) != 11 {
 		d.Fatalf("resources/templates/list: %v, %v", templates, err)
 	}
-	uris := []string{"memory://My-App/timeline?until=2026&since=2024-01-01", "memory://my-app/graph", "memory://my-app/entities/SQLite", "memory://my-app/graph?around=SQLite&depth=2"}
+	uris := []string{"memory://My-App/timeline?until=2026&since=2024-01-01", "memory://my-app/graph", "memory://my-app/entities/SQLite", "memory://my-app/graph?around=SQLite&depth=2", "memory://my-app/episodes", "memory://my-app/topics"}
 	for _, r := range list.Resources {
 		uris = append(uris, r.URI)
 	}

@@ -110,6 +110,22 @@ var (
 		func(ctx context.Context, eng memory.Engine, _ string, q memory.GraphQuery) (memory.Graph, error) {
 			return eng.Graph(ctx, q)
 		}}
+	verbEpisodes = verb[memory.EpisodeQuery, memory.EpisodeList]{"episodes", false,
+		func(ctx context.Context, eng memory.Engine, _ string, q memory.EpisodeQuery) (memory.EpisodeList, error) {
+			return eng.Episodes(ctx, q)
+		}}
+	verbEpisode = verb[projectQuery, memory.EpisodeInfo]{"episode", false,
+		func(ctx context.Context, eng memory.Engine, _ string, q projectQuery) (memory.EpisodeInfo, error) {
+			return eng.Episode(ctx, q.Project, q.Name)
+		}}
+	verbTopics = verb[projectQuery, []memory.TopicInfo]{"topics", false,
+		func(ctx context.Context, eng memory.Engine, _ string, q projectQuery) ([]memory.TopicInfo, error) {
+			return eng.Topics(ctx, q.Project)
+		}}
+	verbTopic = verb[projectQuery, []memory.TopicInfo]{"topic", false,
+		func(ctx context.Context, eng memory.Engine, _ string, q projectQuery) ([]memory.TopicInfo, error) {
+			return eng.Topic(ctx, q.Project, q.Name)
+		}}
 )
 
 // serve runs a verb for another process: JSON in, JSON out.
@@ -137,6 +153,7 @@ func verbTable(extra map[string]Verb) map[string]serve {
 		verbProjects.name: served(verbProjects), verbStats.name: served(verbStats), verbRecent.name: served(verbRecent),
 		verbTimeline.name: served(verbTimeline), verbGet.name: served(verbGet), verbEntities.name: served(verbEntities),
 		verbEntity.name: served(verbEntity), verbGraph.name: served(verbGraph),
+		verbEpisodes.name: served(verbEpisodes), verbEpisode.name: served(verbEpisode), verbTopics.name: served(verbTopics), verbTopic.name: served(verbTopic),
 	}
 	for name, run := range extra {
 		t["+"+name] = func(ctx context.Context, eng memory.Engine, _ string, in json.RawMessage) (json.RawMessage, error) {
@@ -227,6 +244,23 @@ func (e *Engine) Entity(ctx context.Context, project, name string) ([]memory.Ent
 func (e *Engine) Graph(ctx context.Context, q memory.GraphQuery) (memory.Graph, error) {
 	q.From = closedSet(q.From)
 	return invoke(ctx, e, verbGraph, q)
+}
+
+func (e *Engine) Episodes(ctx context.Context, q memory.EpisodeQuery) (memory.EpisodeList, error) {
+	q.From = closedSet(q.From)
+	return invoke(ctx, e, verbEpisodes, q)
+}
+
+func (e *Engine) Episode(ctx context.Context, project, id string) (memory.EpisodeInfo, error) {
+	return invoke(ctx, e, verbEpisode, projectQuery{Project: project, Name: id})
+}
+
+func (e *Engine) Topics(ctx context.Context, project string) ([]memory.TopicInfo, error) {
+	return invoke(ctx, e, verbTopics, projectQuery{Project: project})
+}
+
+func (e *Engine) Topic(ctx context.Context, project, name string) ([]memory.TopicInfo, error) {
+	return invoke(ctx, e, verbTopic, projectQuery{Project: project, Name: name})
 }
 
 // Do runs a verb of Options.Verbs in the process that owns the store. An owner of another version may
