@@ -442,8 +442,8 @@ func (b *Bank) embedQuestion(ctx context.Context, q *query.Question) ([]question
 		}
 	}
 	switch {
-	case state == embed.Loading && len(table) > 0:
-		return out, "embedding: ollama is loading a model, " + rest
+	case state == embed.Loading && (len(table) > 0 || expected(b.back.provider)):
+		return out, "embedding: ollama has no model ready yet, " + rest
 	case state == embed.Away:
 		return out, "embedding: " + awayWords(reason) + ", " + rest
 	case failed != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -452,6 +452,11 @@ func (b *Bank) embedQuestion(ctx context.Context, q *query.Question) ([]question
 		return out, "embedding: ollama failed, " + rest
 	}
 	return out, ""
+}
+
+func expected(p embed.Provider) bool {
+	e, ok := p.(embed.Expecting)
+	return ok && e.Expected()
 }
 
 // awayWords is why Ollama serves no vectors, in the contract's words.

@@ -88,6 +88,12 @@ func (p *auto) Changed() <-chan struct{} {
 
 func (p *auto) Standby() Embedder { return p.standby }
 
+func (p *auto) Expected() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.met
+}
+
 func (p *auto) Reopen(s Space) Embedder {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -125,6 +125,12 @@ type Standby interface {
 	Standby() Embedder // nil where there is none
 }
 
+// Expecting is a Provider that knows whether a model is missed while there is none: one was named, or has
+// served before. Who never had one need not be told that there is none.
+type Expecting interface {
+	Expected() bool
+}
+
 // Serving are the embedders that can embed a question for the given spaces of a store now, in the spaces'
 // order: the ones to ask while a new space is being filled and an earlier one still serves. Lists found
 // with different embedders are fused by rank, never by score.
