@@ -389,7 +389,8 @@ func TestRepair(t *testing.T) {
 				if l == "" || strings.Contains(l, lineHeader) {
 					continue
 				}
-				if n++; !before[l] && !strings.Contains(l, `"project":"recovered-1"`) && !strings.Contains(l, "part") {
+				loose := rep.Lost["wholes of long texts"] > 0 && (strings.Contains(l, "Ana: On day") || strings.Contains(l, "Bo: I will mend it")) // a segment by itself
+				if n++; !before[l] && !strings.Contains(l, `"project":"recovered-1"`) && !loose {
 					t.Errorf("a line that was not there: %s", firstWords(l, 300))
 				}
 				if strings.Contains(l, "xylophone") {

@@ -333,13 +333,16 @@ func (b *Bank) hashRow(p store.Project, r *store.Record) (store.Op, error) {
 	if err != nil {
 		return store.Op{}, err
 	}
-	records := []*store.Record{r}
-	for _, id := range r.Segments {
-		s, _, err := b.get(p, id)
-		if err != nil {
-			return store.Op{}, err
+	var analyses []*store.Analysis
+	if r.Given == "" {
+		analyses = append(analyses, b.analyze(r))
+		for _, id := range r.Segments {
+			x, _, err := b.get(p, id)
+			if err != nil {
+				return store.Op{}, err
+			}
+			analyses = append(analyses, b.analyze(x))
 		}
-		records = append(records, s)
 	}
-	return store.Op{Kind: store.Set, Key: store.HashKey(p, b.identityOf(r, text, records)), Value: bytes.Clone(r.ID[:])}, nil
+	return store.Op{Kind: store.Set, Key: store.HashKey(p, identity(r, text, analyses)), Value: bytes.Clone(r.ID[:])}, nil
 }

@@ -59,9 +59,10 @@
 //     words of each memory, the least relevant shrunk to one line, all within the token budget.
 //
 // Bank.Forget (forget.go, remove.go) takes ids at once and any other choice after a preview; it removes every row that
-// comes from a memory, looks by every route whether it is gone, and with purge makes the bytes leave the data
-// files. read.go, entities.go, episodes.go and around.go hold what resources show; export.go and import.go begin
-// what leaves and comes; backup.go and repair.go keep the store itself.
+// comes from a memory (remove_rows.go), looks by every route whether it is gone, and with purge makes the bytes
+// leave the data files (verify.go). once.go lets an attached process ask again. read.go, entities.go, episodes.go
+// and around.go hold what resources show; export.go and import.go begin what leaves and comes; backup.go and
+// repair.go keep the store itself.
 //
 // # The bytes
 //

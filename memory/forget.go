@@ -22,7 +22,10 @@ const confirmFor = 15 * time.Minute
 const previewShown = 50
 
 // Forget removes memories: by ids at once, by any other choice after a preview was confirmed.
-func (b *Bank) Forget(ctx context.Context, c Choice) (Removal, error) {
+func (b *Bank) Forget(ctx context.Context, c Choice) (Removal, error) { return b.forget(ctx, c, "") }
+
+// forget is Forget; request, where there is one, is the id under which an attached process may ask again.
+func (b *Bank) forget(ctx context.Context, c Choice, request string) (Removal, error) {
 	done, err := b.enter(ctx)
 	if err != nil {
 		return Removal{}, err
@@ -44,16 +47,16 @@ func (b *Bank) Forget(ctx context.Context, c Choice) (Removal, error) {
 	case len(c.IDs) > 0 && (chosen || c.Confirm != ""):
 		return out, Errorf(CodeInvalid, "ids: give ids alone, or a choice by the other fields; nothing was removed")
 	case len(c.IDs) > 0:
-		return b.forgetIDs(ctx, p, known, &c, out)
+		return b.forgetIDs(ctx, p, known, &c, request, out)
 	case c.Confirm != "":
-		return b.confirm(ctx, p, known, &c, out)
+		return b.confirm(ctx, p, known, &c, request, out)
 	case !chosen:
 		return out, Errorf(CodeInvalid, "ids: give ids, or a choice (query, speaker, session, source, tags, written_by, since, until), or everything: true")
 	}
 	return b.preview(p, known, &c, out)
 }
 
-func (b *Bank) forgetIDs(ctx context.Context, p store.Project, known bool, c *Choice, out Removal) (Removal, error) {
+func (b *Bank) forgetIDs(ctx context.Context, p store.Project, known bool, c *Choice, request string, out Removal) (Removal, error) {
 	var ids []graph.ID
 	for _, s := range c.IDs {
 		if !known {
@@ -70,7 +73,10 @@ func (b *Bank) forgetIDs(ctx context.Context, p store.Project, known bool, c *Ch
 			ids = append(ids, id)
 		}
 	}
-	return b.remove(ctx, p, ids, c, out)
+	if err := b.begin(request, p, ids, c, out, nil); err != nil {
+		return out, storageError("forgetting", err)
+	}
+	return b.remove(ctx, p, ids, c, request, out)
 }
 
 // preview says what a choice would remove and gives a code that confirms it.
@@ -161,7 +167,7 @@ func (b *Bank) expired() ([]store.Op, error) {
 }
 
 // confirm removes what was previewed; where that has changed since, it previews anew.
-func (b *Bank) confirm(ctx context.Context, p store.Project, known bool, c *Choice, out Removal) (Removal, error) {
+func (b *Bank) confirm(ctx context.Context, p store.Project, known bool, c *Choice, request string, out Removal) (Removal, error) {
 	k := store.ConfirmKey(store.Sum("confirm", strings.ToUpper(strings.TrimSpace(c.Confirm))))
 	v, err := b.kv.Get(k)
 	if errors.Is(err, store.ErrNotFound) {
@@ -195,18 +201,22 @@ func (b *Bank) confirm(ctx context.Context, p store.Project, known bool, c *Choi
 	if err != nil {
 		return out, storageError("confirming", err)
 	}
-	commit, err := b.kv.Apply([]store.Op{{Kind: store.Delete, Key: k}})
-	if err != nil {
-		return out, storageError("confirming", err)
-	}
+	used := []store.Op{{Kind: store.Delete, Key: k}} // a code is good once
 	if !slices.Equal(now, pv.IDs) {
+		commit, err := b.kv.Apply(used)
+		if err != nil {
+			return out, storageError("confirming", err)
+		}
 		choice.From, choice.Project = c.From, out.Project
 		out, err := b.preview(p, true, &choice, out)
 		out.Text = "What matches has changed since the preview; nothing was removed. " + out.Text
 		return out, errors.Join(err, commit.Wait())
 	}
 	c.Reason = choice.Reason
-	return b.remove(ctx, p, pv.IDs, c, out)
+	if err := b.begin(request, p, pv.IDs, c, out, used); err != nil {
+		return out, storageError("confirming", err)
+	}
+	return b.remove(ctx, p, pv.IDs, c, request, out)
 }
 
 // chosen is the memories that a choice names, each whole once, in id order.
@@ -258,24 +268,34 @@ func (b *Bank) chosen(p store.Project, c *Choice) ([]graph.ID, error) {
 		if slices.ContainsFunc(tags, func(t uint32) bool { return !slices.Contains(d.Tags, t) }) {
 			continue
 		}
-		id := s.Docs[root(s, uint32(o))].ID
-		if c.Source != "" && !picked[id] {
-			r, _, err := b.get(p, d.ID)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return nil, err
-			}
-			if err != nil || r.Source != c.Source {
-				continue
-			}
-		}
-		picked[id] = true
+		picked[s.Docs[root(s, uint32(o))].ID] = true
 	}
 	ids := make([]graph.ID, 0, len(picked))
 	for id := range picked {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, compareIDs)
-	return ids, nil
+	if c.Source == "" {
+		return ids, nil
+	}
+	return b.from(p, ids, c.Source)
+}
+
+// from is those of ids whose source is this one. It is no part of the index: a source is asked for by nothing else.
+func (b *Bank) from(p store.Project, ids []graph.ID, source string) ([]graph.ID, error) {
+	spans := make([]store.Span, len(ids))
+	for i, id := range ids {
+		spans[i] = store.At(store.RecordKey(p, id))
+	}
+	var out []graph.ID // in the order of ids, which is that of their keys
+	err := sweep(b.kv, spans, func(i int, _, v []byte) error {
+		r, err := store.DecodeRecord(ids[i], v)
+		if err == nil && r.Source == source {
+			out = append(out, ids[i])
+		}
+		return err
+	})
+	return out, err
 }
 
 // root is the whole that a segment belongs to, or the memory itself.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/magma-mcp/magma-mcp/memory/foreign"
@@ -349,22 +350,11 @@ func (b *Bank) analyzeUnits(batch []*unit) {
 	wg.Wait()
 }
 
-// identityFrom is the digest under which a memory's duplicates are found: see prepare and identityOf.
+// identityFrom is the digest under which a memory's duplicates are found.
 func identityFrom(records []*store.Record, analyses []*store.Analysis) store.Digest {
-	whole := records[0]
-	var text []byte
-	given := "=" + whole.Given
-	if whole.Given == "" {
-		given = ""
+	var text strings.Builder
+	for _, r := range records {
+		text.WriteString(r.Content)
 	}
-	for i, r := range records {
-		text = append(text, r.Content...)
-		if whole.Given != "" || i == 0 && len(records) > 1 {
-			continue
-		}
-		for _, t := range analyses[i].Times {
-			given += fmt.Sprintf(";%d-%d", t.Start.Sec, t.End.Sec)
-		}
-	}
-	return store.Sum(string(text), whole.Speaker, whole.Session, whole.Source, given)
+	return identity(records[0], text.String(), analyses)
 }

@@ -78,7 +78,7 @@ func (im *importer) buryIn(name string, tombs []tombstone) error {
 		}
 		if len(here) > 0 && !im.o.Revive {
 			out := Removal{Project: name}
-			if _, err := b.remove(im.ctx, p, here, &Choice{Reason: "forgotten in the imported file"}, out); err != nil {
+			if _, err := b.remove(im.ctx, p, here, &Choice{Reason: "forgotten in the imported file"}, "", out); err != nil {
 				return err
 			}
 			im.rep.Forgotten += len(here)

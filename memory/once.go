@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,13 +21,17 @@ type requestRow struct {
 	Expires int64           `json:"expires"` // Unix seconds
 	Answer  json.RawMessage `json:"answer"`
 	Text    string          `json:"text,omitempty"`
+	// Begun says that this is a forgetting on its way, and Answer what it removed so far; a Preview under
+	// intentKey holds what it is to remove. Reason is the one it was asked with, which is not kept for a purge.
+	Begun  bool   `json:"begun,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // RememberOnce is Remember for a caller that may ask again with the same request id (an attached process
 // whose owner went away): the second time it gives the first answer and stores nothing.
 func (b *Bank) RememberOnce(ctx context.Context, request string, n Note) (Receipt, error) {
 	var rec Receipt
-	if ok, err := b.answered(request, &rec, nil); ok || err != nil {
+	if _, ok, err := b.answered(request, &rec); ok || err != nil {
 		return rec, err
 	}
 	done, err := b.enter(ctx)
@@ -49,33 +54,110 @@ func (b *Bank) RememberOnce(ctx context.Context, request string, n Note) (Receip
 	return rec, storageError("storing the memory", err)
 }
 
-// ForgetOnce is Forget with a request id. Forgetting twice does nothing more, so the answer is kept after it.
+// ForgetOnce is Forget with a request id: the second time it gives the first answer. Where the owner ended in the
+// middle, it removes what is left of what was chosen then, and answers for all of it.
 func (b *Bank) ForgetOnce(ctx context.Context, request string, c Choice) (Removal, error) {
-	var out Removal
-	if ok, err := b.answered(request, &out, &out.Text); ok || err != nil {
-		return out, err
+	if request == "" {
+		return b.Forget(ctx, c)
 	}
-	out, err := b.Forget(ctx, c)
+	var out Removal
+	row, ok, err := b.answered(request, &out)
+	switch {
+	case err != nil:
+		return out, err
+	case ok && !row.Begun:
+		out.Text = row.Text
+		return out, nil
+	case ok:
+		out, err = b.resume(ctx, request, row, c, out)
+	default:
+		out, err = b.forget(ctx, c, request)
+	}
 	if err != nil {
 		return out, err
 	}
 	kept := out
 	if out.Status == StatusForgotten {
-		kept.Forgotten = slices.Clone(out.Forgotten)
-		for i := range kept.Forgotten {
-			kept.Forgotten[i].Words = "" // no word of what was forgotten stays
-		}
+		kept = wordless(out)
 		kept.Text = forgetText(&kept)
 	}
 	op, err := b.requestOp(request, kept, kept.Text)
 	if err != nil {
 		return out, err
 	}
-	commit, err := b.kv.Apply([]store.Op{op})
+	commit, err := b.kv.Apply([]store.Op{op, {Kind: store.Delete, Key: intentKey(request)}})
 	if err == nil {
 		err = commit.Wait()
 	}
 	return out, storageError("forgetting", err)
+}
+
+// wordless is a removal without a word of what was forgotten.
+func wordless(out Removal) Removal {
+	out.Forgotten = slices.Clone(out.Forgotten)
+	for i := range out.Forgotten {
+		out.Forgotten[i].Words = ""
+	}
+	return out
+}
+
+// resume goes on with a forgetting that an owner began and did not end.
+func (b *Bank) resume(ctx context.Context, request string, row requestRow, c Choice, out Removal) (Removal, error) {
+	done, err := b.enter(ctx)
+	if err != nil {
+		return Removal{}, err
+	}
+	defer done()
+	if !c.From.allowed(out.Project) {
+		return Removal{}, Errorf(CodeRefused, "project: this token may not forget in that project")
+	}
+	v, err := b.kv.Get(intentKey(request))
+	if err != nil {
+		return out, storageError("forgetting", fmt.Errorf("what was begun: %w", err))
+	}
+	intent, err := store.DecodePreview(v)
+	if err != nil {
+		return out, storageError("forgetting", err)
+	}
+	c.Reason = row.Reason
+	return b.remove(ctx, intent.Project, intent.IDs, &c, request, out)
+}
+
+// intentKey is where the ids lie that a request is to forget: among the previews, without a choice.
+func intentKey(request string) []byte { return store.ConfirmKey(store.Sum("request", request)) }
+
+// begin writes down what a request is to forget, in one batch with ops. It need not be waited for: what is
+// removed comes after it.
+func (b *Bank) begin(request string, p store.Project, ids []graph.ID, c *Choice, out Removal, ops []store.Op) error {
+	if request != "" {
+		out.Status = StatusForgotten
+		op, err := b.progressOp(request, c, out)
+		if err != nil {
+			return err
+		}
+		intent := store.Preview{Project: p, Expires: b.o.Now().Add(requestKept).Unix(), IDs: ids}
+		ops = append(ops, op, store.Op{Kind: store.Set, Key: intentKey(request), Value: intent.Encode()})
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	_, err := b.kv.Apply(ops)
+	return err
+}
+
+// progressOp is the row that says what a forgetting has removed so far.
+func (b *Bank) progressOp(request string, c *Choice, out Removal) (store.Op, error) {
+	out = wordless(out)
+	out.Text = ""
+	a, err := json.Marshal(out)
+	if err != nil {
+		return store.Op{}, err
+	}
+	row := requestRow{Expires: b.o.Now().Add(requestKept).Unix(), Answer: a, Begun: true}
+	if !c.Purge {
+		row.Reason = c.Reason
+	}
+	return row.op(request)
 }
 
 // dropTold adds the deletions of kept answers that speak of memories that go: a receipt holds words of its
@@ -113,36 +195,28 @@ func (b *Bank) dropTold(ops []store.Op, gone []graph.ID, purge bool) ([]store.Op
 		if err != nil {
 			return nil, err
 		}
-		if v, err := store.DecodePreview(row.Value); err != nil || slices.ContainsFunc(v.IDs, func(id graph.ID) bool { return ids[id.String()] }) {
+		if v, err := store.DecodePreview(row.Value); err != nil || len(v.Choice) > 0 && slices.ContainsFunc(v.IDs, func(id graph.ID) bool { return ids[id.String()] }) {
 			ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
 		}
 	}
 	return ops, nil
 }
 
-// answered reads the kept answer to a request.
-func (b *Bank) answered(request string, to any, text *string) (bool, error) {
+// answered reads the kept answer to a request; ok is false where there is none.
+func (b *Bank) answered(request string, to any) (row requestRow, ok bool, _ error) {
 	if request == "" {
-		return false, nil
+		return row, false, nil
 	}
 	v, err := b.kv.Get(store.RequestKey(store.Sum("request", request)))
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return row, false, nil
 	}
 	if err != nil {
-		return false, storageError("looking for the request", err)
+		return row, false, storageError("looking for the request", err)
 	}
-	var row requestRow
-	if err := json.Unmarshal(v, &row); err != nil {
-		return false, nil // damaged: ask as if for the first time
-	}
-	if err := json.Unmarshal(row.Answer, to); err != nil {
-		return false, nil
-	}
-	if text != nil {
-		*text = row.Text
-	}
-	return true, nil
+	// A damaged row: ask as if for the first time.
+	ok = json.Unmarshal(v, &row) == nil && json.Unmarshal(row.Answer, to) == nil
+	return row, ok, nil
 }
 
 func (b *Bank) requestOp(request string, answer any, text string) (store.Op, error) {
@@ -150,7 +224,11 @@ func (b *Bank) requestOp(request string, answer any, text string) (store.Op, err
 	if err != nil {
 		return store.Op{}, err
 	}
-	v, err := json.Marshal(requestRow{Expires: b.o.Now().Add(requestKept).Unix(), Answer: a, Text: text})
+	return requestRow{Expires: b.o.Now().Add(requestKept).Unix(), Answer: a, Text: text}.op(request)
+}
+
+func (r requestRow) op(request string) (store.Op, error) {
+	v, err := json.Marshal(r)
 	return store.Op{Kind: store.Set, Key: store.RequestKey(store.Sum("request", request)), Value: v}, err
 }
 

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,18 +137,7 @@ func (b *Bank) prepare(n *Note) (*writing, error) {
 		}
 		w.analyses = append(w.analyses, b.analyze(p))
 	}
-	// Not given is the same as not given, if the resolved times agree too.
-	given := r.Given
-	if given == "" {
-		for _, a := range w.analyses {
-			for _, t := range a.Times {
-				given += fmt.Sprintf(";%d-%d", t.Start.Sec, t.End.Sec)
-			}
-		}
-	} else {
-		given = "=" + given
-	}
-	w.identity = store.Sum(content, n.Speaker, n.Session, n.Source, given)
+	w.identity = identity(r, content, w.analyses)
 	if n.IdempotencyKey != "" {
 		w.idem = store.Sum("key", n.IdempotencyKey)
 		w.idemText = store.Sum(n.Content, n.Speaker, n.Session, n.Source, n.Kind, n.OccurredAt)

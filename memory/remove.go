@@ -1,10 +1,10 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,44 +12,62 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
-// removeBatch bounds a batch of deletions, so that forgetting a project does not need its size in memory.
-const removeBatch = 500
+// A batch of deletions is bounded by memories and by the bytes of their rows, so that forgetting a project does
+// not need its size in memory. Reads are shared and syncs waited for once a batch: fewer would cost time, more
+// would keep other writers waiting longer (about 30 ms at 500).
+const (
+	removeBatch = 500
+	removeBytes = 16 << 20
+)
+
+// removing is a forgetting under way.
+type removing struct {
+	b       *Bank
+	project store.Project
+	choice  *Choice
+	request string // of an attached process: how far it came is kept for it
+	out     *Removal
+
+	gone     []graph.ID // the records that went, segments among them
+	hashes   [][]byte   // keys of the duplicate rows they had
+	patterns [][]byte   // contents to look for after a purge
+}
+
+// leaving is one memory on its way out: the record, then its segments.
+type leaving struct {
+	parts []*store.Record
+	text  string
+}
 
 // remove forgets ids: the records, everything derived from them by every route, and leaves tombstones.
-func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *Choice, out Removal) (Removal, error) {
+func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *Choice, request string, out Removal) (Removal, error) {
 	out.Status = StatusForgotten
 	if _, err := b.shard(p); err != nil { // what goes is counted there
 		return out, storageError("forgetting", err)
 	}
-	var patterns [][]byte
-	var all []graph.ID
+	g := &removing{b: b, project: p, choice: c, request: request, out: &out}
 	// The newest first: an index's lists end with them, and taking from their end moves nothing.
-	for end := len(ids); end > 0; end -= min(removeBatch, end) {
-		part := ids[max(0, end-removeBatch):end]
-		told := out.Forgotten
-		out.Forgotten = []Forgotten{}
-		commit, gone, err := b.removeSome(p, part, c, &out, &patterns)
-		out.Forgotten = append(out.Forgotten, told...)
-		out.Forgotten = out.Forgotten[:min(previewShown, len(out.Forgotten))]
+	for end := len(ids); end > 0; {
+		n, commit, err := g.some(ids[:end])
+		if err == nil {
+			err = commit.Wait()
+		}
 		if err != nil {
 			return out, storageError("forgetting", err)
 		}
-		if err := commit.Wait(); err != nil {
-			return out, storageError("forgetting", err)
-		}
-		all = append(all, gone...)
+		end -= n
 	}
 	var err error
-	if out.Verified, err = b.verifyGone(p, append(slices.Clone(ids), all...)); err != nil {
+	if out.Verified, err = g.verify(ids); err != nil {
 		return out, storageError("verifying", err)
 	}
 	if c.Purge {
-		if out.Purged, err = b.purge(ctx, p, ids, patterns); err != nil {
+		if out.Purged, err = b.purge(ctx, p, g.patterns); err != nil {
 			return out, storageError("purging (the memories are forgotten; call forget again with the same ids and purge)", err)
 		}
 	}
-	if len(all) > 0 {
-		out.Count = out.Removed.Memories
+	out.Count = out.Removed.Memories
+	if len(g.gone) > 0 {
 		names := make([]string, 0, len(ids))
 		for _, id := range ids {
 			names = append(names, id.String())
@@ -80,85 +98,76 @@ func forgetText(out *Removal) string {
 	return t.String()
 }
 
-// removeSome writes one batch. It returns the ids of every record that went, segments among them.
-func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Removal, patterns *[][]byte) (store.Commit, []graph.ID, error) {
+// some writes one batch: the last n of ids go.
+func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
+	b, p, out := g.b, g.project, g.out
 	b.write.Lock()
 	defer b.write.Unlock()
-	s := b.loaded(p)
-	var ops []store.Op
-	var gone []graph.ID
+	var list []leaving
+	var absent []graph.ID
+	for n = min(removeBatch, len(ids)); ; n /= 2 {
+		list, absent, err = g.gather(ids[len(ids)-n:])
+		if !errors.Is(err, errTooMuch) {
+			break
+		}
+	}
+	if err != nil {
+		return 0, nil, err
+	}
 	now := store.StampOf(b.o.Now().UTC())
-	seen := map[graph.ID]bool{}
-	for _, id := range ids {
-		r, _, err := b.get(p, id)
-		if errors.Is(err, store.ErrNotFound) {
-			if c.Purge {
-				op, err := b.purgedTombstone(p, id, now)
-				if err != nil {
-					return nil, nil, err
-				}
-				ops = append(ops, op)
-			}
-			continue // forgotten already
+	var ops []store.Op
+	if g.choice.Purge {
+		if ops, err = g.purgedTombstones(ops, absent, now); err != nil {
+			return 0, nil, err
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if !r.PartOf.IsZero() { // forgetting any forgets the whole
-			if r, _, err = b.get(p, r.PartOf); err != nil {
-				return nil, nil, err
-			}
-		}
-		if seen[r.ID] {
-			continue
-		}
-		seen[r.ID] = true
-		text, err := b.content(p, r)
-		if err != nil {
-			return nil, nil, err
-		}
-		f := Forgotten{ID: r.ID.String(), Ref: r.Ref(), Words: firstWords(text, 80)}
-		if len(out.Forgotten) < previewShown {
-			out.Forgotten = append(out.Forgotten, f)
-		}
-		if c.Purge {
-			*patterns = append(*patterns, []byte(text))
-		}
-		records := []*store.Record{r}
-		for _, x := range r.Segments {
-			seg, _, err := b.get(p, x)
-			if err != nil {
-				return nil, nil, err
-			}
-			records = append(records, seg)
-		}
-		if ops, err = b.dropHash(ops, p, r.ID, b.identityOf(r, text, records)); err != nil {
-			return nil, nil, err
-		}
-		for _, x := range records {
-			t := store.Tombstone{At: now, Purged: c.Purge, Reason: c.Reason, RefLen: x.RefLen}
-			if c.Purge {
+	}
+	if ops, err = g.dropHashes(ops, list); err != nil {
+		return 0, nil, err
+	}
+	var gone []graph.ID
+	var named []Forgotten
+	for _, l := range list {
+		for _, r := range l.parts {
+			t := store.Tombstone{At: now, Purged: g.choice.Purge, Reason: g.choice.Reason, RefLen: r.RefLen}
+			if t.Purged {
 				t.Reason = ""
 			}
-			if ops, err = b.removeRows(ops, p, x, &t, out); err != nil {
-				return nil, nil, err
-			}
-			gone = append(gone, x.ID)
+			ops = append(ops, store.Op{Kind: store.Set, Key: store.TombstoneKey(p, r.ID), Value: t.Encode()})
+			gone = append(gone, r.ID)
 		}
-		out.Removed.Memories++
+		if len(named) < previewShown {
+			named = append(named, Forgotten{ID: l.parts[0].ID.String(), Ref: l.parts[0].Ref(), Words: firstWords(l.text, 80)})
+		}
+		if g.choice.Purge {
+			g.patterns = append(g.patterns, []byte(l.text))
+		}
+	}
+	out.Removed.Memories += len(list)
+	out.Forgotten = append(named, out.Forgotten...)
+	out.Forgotten = out.Forgotten[:min(previewShown, len(out.Forgotten))]
+	if ops, err = g.dropRows(ops, gone); err != nil {
+		return 0, nil, err
 	}
 	ops, dropped, err := b.dropDerived(ops, p, gone)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
-	if ops, err = b.dropTold(ops, gone, c.Purge); err != nil {
-		return nil, nil, err
+	if ops, err = b.dropTold(ops, gone, g.choice.Purge); err != nil {
+		return 0, nil, err
+	}
+	if g.request != "" {
+		op, err := b.progressOp(g.request, g.choice, *out)
+		if err != nil {
+			return 0, nil, err
+		}
+		ops = append(ops, op)
 	}
 	commit, err := b.kv.Apply(ops)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
-	if s != nil {
+	g.gone = append(g.gone, gone...)
+	if s := b.loaded(p); s != nil {
 		s.Lock()
 		for i := range dropped {
 			out.Removed.Edges += undraw(s, &dropped[i])
@@ -171,160 +180,79 @@ func (b *Bank) removeSome(p store.Project, ids []graph.ID, c *Choice, out *Remov
 		}
 		s.Unlock()
 	}
-	return commit, gone, nil
+	return n, commit, nil
 }
 
-// dropHash adds the deletion of a duplicate row if it is id's: one told again after it was superseded has taken it over.
-func (b *Bank) dropHash(ops []store.Op, p store.Project, id graph.ID, d store.Digest) ([]store.Op, error) {
-	k := store.HashKey(p, d)
-	switch v, err := b.kv.Get(k); {
-	case errors.Is(err, store.ErrNotFound):
-		return ops, nil
-	case err != nil:
-		return nil, err
-	case len(v) == len(id) && graph.ID(v) != id:
-		return ops, nil
-	}
-	return append(ops, store.Op{Kind: store.Delete, Key: k}), nil
-}
+// errTooMuch says that the rows of a batch are more than removeBytes.
+var errTooMuch = errors.New("too much for one batch")
 
-// purgedTombstone marks the tombstone of what was forgotten before as purged; its reason goes.
-func (b *Bank) purgedTombstone(p store.Project, id graph.ID, now store.Stamp) (store.Op, error) {
-	t := &store.Tombstone{At: now}
-	v, err := b.kv.Get(store.TombstoneKey(p, id))
-	if err == nil {
-		t, err = store.DecodeTombstone(v)
+// gather reads the memories that ids name, each whole once: forgetting a segment forgets the whole. absent are the
+// ids that have no record: they are forgotten already.
+func (g *removing) gather(ids []graph.ID) (list []leaving, absent []graph.ID, err error) {
+	room := removeBytes
+	if len(ids) == 1 {
+		room = math.MaxInt // one memory goes at once, whatever it weighs
 	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Op{}, err
-	}
-	t.Purged, t.Reason = true, ""
-	return store.Op{Kind: store.Set, Key: store.TombstoneKey(p, id), Value: t.Encode()}, nil
-}
-
-// identityOf is the digest under which a record's duplicates are found.
-func (b *Bank) identityOf(r *store.Record, text string, records []*store.Record) store.Digest {
-	given := "=" + r.Given
-	if r.Given == "" {
-		given = ""
-		for i, x := range records {
-			if i == 0 && len(records) > 1 {
-				continue
-			}
-			for _, t := range b.analyze(x).Times {
-				given += fmt.Sprintf(";%d-%d", t.Start.Sec, t.End.Sec)
-			}
-		}
-	}
-	return store.Sum(text, r.Speaker, r.Session, r.Source, given)
-}
-
-// removeRows adds the deletions of one record and of all that rests on it.
-func (b *Bank) removeRows(ops []store.Op, p store.Project, r *store.Record, t *store.Tombstone, out *Removal) ([]store.Op, error) {
-	id := r.ID
-	for _, k := range [][]byte{store.RecordKey(p, id), store.StateKey(p, id), store.AnalysisKey(p, id)} {
-		ops = append(ops, store.Op{Kind: store.Delete, Key: k})
-	}
-	for _, m := range b.modelNumbers() {
-		lo, hi := store.VectorsOf(p, m, id)
-		for row, err := range b.kv.Scan(lo, hi) {
-			if err != nil {
-				return nil, err
-			}
-			ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
-			out.Removed.Vectors++
-		}
-	}
-	for pass := store.PassEmbed; pass <= store.PassEpisode; pass++ {
-		for _, k := range [][]byte{store.QueueKey(pass, p, id), store.ParkedKey(pass, p, id)} {
-			_, err := b.kv.Get(k)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			out.Removed.Queue++
-			ops = append(ops, store.Op{Kind: store.Delete, Key: k})
-		}
-	}
-	return append(ops, store.Op{Kind: store.Set, Key: store.TombstoneKey(p, id), Value: t.Encode()}), nil
-}
-
-// verifyGone looks by every route for ids that were forgotten.
-func (b *Bank) verifyGone(p store.Project, ids []graph.ID) (bool, error) {
-	s := b.loaded(p)
-	for _, id := range ids {
-		for _, k := range [][]byte{store.RecordKey(p, id), store.StateKey(p, id), store.AnalysisKey(p, id), store.QueueKey(store.PassEmbed, p, id)} {
-			if _, err := b.kv.Get(k); err == nil {
-				return false, nil
-			} else if !errors.Is(err, store.ErrNotFound) {
-				return false, err
-			}
-		}
-		lo, hi := store.BasisOf(p, id)
-		for _, err := range b.kv.Scan(lo, hi) {
-			return false, err
-		}
-		for _, m := range b.modelNumbers() {
-			lo, hi := store.VectorsOf(p, m, id)
-			for _, err := range b.kv.Scan(lo, hi) {
-				return false, err
-			}
-		}
-		if s != nil {
-			s.RLock()
-			_, found := s.Find(id)
-			s.RUnlock()
-			if found {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
-}
-
-// purge makes the bytes of what was forgotten leave the data files, and looks for them.
-func (b *Bank) purge(ctx context.Context, p store.Project, ids []graph.ID, patterns [][]byte) (bool, error) {
-	e, ok := b.kv.(store.Eraser)
-	if !ok {
-		return false, errors.New("this storage backend cannot purge")
-	}
-	if err := e.Erase(ctx); err != nil {
-		return false, err
-	}
-	f, ok := b.kv.(store.Finder)
-	if !ok {
-		return true, nil
-	}
-	// Short contents ("ok") stand in other memories too; only a text of some length tells.
-	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return len(bytes.TrimSpace(t)) < 12 })
-	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return b.stillStored(p, t) })
-	if len(patterns) == 0 {
-		return true, nil
-	}
-	files, err := f.FindBytes(ctx, patterns)
-	return len(files) == 0, err
-}
-
-// stillStored reports whether the very text of a forgotten memory stands in one that is kept.
-func (b *Bank) stillStored(p store.Project, t []byte) bool {
-	s, err := b.shard(p)
+	found, err := g.records(ids, &room)
 	if err != nil {
-		return false
+		return nil, nil, err
 	}
-	s.RLock()
-	defer s.RUnlock()
-	m, err := b.wordMatch(s, string(t))
-	if err != nil {
-		return false
-	}
-	for o := range m {
-		if r, _, err := b.get(p, s.Docs[o].ID); err == nil {
-			if c, err := b.content(p, r); err == nil && strings.Contains(c, string(t)) {
-				return true
+	seen := map[graph.ID]bool{}
+	var segments []graph.ID
+	for i, r := range found {
+		if r == nil {
+			absent = append(absent, ids[i])
+			continue
+		}
+		if !r.PartOf.IsZero() {
+			if r, _, err = g.b.get(g.project, r.PartOf); err != nil {
+				return nil, nil, err
 			}
 		}
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			list = append(list, leaving{parts: []*store.Record{r}, text: r.Content})
+			segments = append(segments, r.Segments...)
+		}
 	}
-	return false
+	if len(segments) == 0 {
+		return list, absent, nil
+	}
+	if found, err = g.records(segments, &room); err != nil {
+		return nil, nil, err
+	}
+	for i := range list {
+		l := &list[i]
+		n := len(l.parts[0].Segments)
+		if n == 0 {
+			continue
+		}
+		var text strings.Builder
+		for j, seg := range found[:n] {
+			if seg == nil {
+				return nil, nil, fmt.Errorf("%w: segment %s of %s is not there", store.ErrCorrupt, segments[j], l.parts[0].ID)
+			}
+			text.WriteString(seg.Content)
+		}
+		l.parts, l.text = append(l.parts, found[:n]...), text.String()
+		found, segments = found[n:], segments[n:]
+	}
+	return list, absent, nil
+}
+
+// records reads many records; nil where there is none. room is what their rows may still weigh.
+func (g *removing) records(ids []graph.ID, room *int) ([]*store.Record, error) {
+	spans := make([]store.Span, len(ids))
+	for i, id := range ids {
+		spans[i] = store.At(store.RecordKey(g.project, id))
+	}
+	out := make([]*store.Record, len(ids))
+	err := sweep(g.b.kv, spans, func(i int, _, v []byte) (err error) {
+		if *room -= len(v); *room < 0 {
+			return errTooMuch
+		}
+		out[i], err = store.DecodeRecord(ids[i], v)
+		return err
+	})
+	return out, err
 }

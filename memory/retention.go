@@ -67,7 +67,7 @@ func (b *Bank) Retain(ctx context.Context, rules []Retention) (RetentionReport, 
 		if len(ids) == 0 {
 			continue
 		}
-		out, err := b.remove(ctx, p, ids, &Choice{Reason: "retention"}, Removal{Project: name})
+		out, err := b.remove(ctx, p, ids, &Choice{Reason: "retention"}, "", Removal{Project: name})
 		rep.Forgotten[name] += out.Removed.Memories
 		if err != nil {
 			return rep, err

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -132,21 +133,26 @@ func (b *Bank) loadDerived(p store.Project, s *index.Shard) error {
 func (b *Bank) dropDerived(ops []store.Op, p store.Project, gone []graph.ID) ([]store.Op, []consolidate.Derived, error) {
 	st := &settlement{l: b.back.rows, staged: map[string]bool{}, project: p}
 	done := map[string]bool{}
-	for _, id := range gone {
-		lo, hi := store.BasisOf(p, id)
-		for row, err := range b.kv.Scan(lo, hi) {
-			if err != nil {
-				return nil, nil, err
-			}
-			st.del(row.Key)
-			k := store.BasisTarget(row.Key)
-			if done[string(k)] {
-				continue
-			}
-			done[string(k)] = true
-			if err := st.replace(k); err != nil {
-				return nil, nil, err
-			}
+	spans := make([]store.Span, len(gone))
+	for i, id := range gone {
+		spans[i].Lo, spans[i].Hi = store.BasisOf(p, id)
+	}
+	var rows [][]byte
+	if err := sweep(b.kv, spans, func(_ int, key, _ []byte) error {
+		rows = append(rows, bytes.Clone(key))
+		return nil
+	}); err != nil {
+		return nil, nil, err
+	}
+	for _, row := range rows {
+		st.del(row)
+		k := store.BasisTarget(row)
+		if done[string(k)] {
+			continue
+		}
+		done[string(k)] = true
+		if err := st.replace(k); err != nil {
+			return nil, nil, err
 		}
 	}
 	owed := (&store.Job{}).Encode()

@@ -369,27 +369,6 @@ func (b *Bank) loadVectors(p store.Project, s *index.Shard) error {
 	return nil
 }
 
-// visit calls f for the rows of a range, without copying them where the store can; f must not use the store.
-func visit(kv store.KV, lo, hi []byte, f func(key, value []byte) error) error {
-	if v, ok := kv.(store.Visitor); ok {
-		var inner error
-		err := v.Visit(lo, hi, func(key, value []byte) bool {
-			inner = f(key, value)
-			return inner == nil
-		})
-		return errors.Join(inner, err)
-	}
-	for row, err := range kv.Scan(lo, hi) {
-		if err != nil {
-			return err
-		}
-		if err := f(row.Key, row.Value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // questionVector is a question in one space.
 type questionVector struct {
 	space  uint32

@@ -31,7 +31,7 @@ const Format = 1
 //	'i'    P sha256[:16]             id, sha256[:16] of the request truth: idempotency keys
 //	't'    P low30(id) id            -                              derived: refs (endings of ids); kept for the forgotten
 //	'x'    P id                      Tombstone                      truth: ids that were forgotten
-//	'c'    sha256[:16] of the code   Preview                        truth: confirm codes of forget
+//	'c'    sha256[:16] of the code   Preview                        truth: confirm codes of forget; what a request (w) is to forget, while it does
 //	'm'    M                         vector space (embed.Space, JSON)  truth: the table of embedders, M is 4 bytes
 //	'v'    P M id chunk(2)           text hash (8), 16-bit vector    derived, dear: vectors
 //	'q'    pass(1) P id              tries, not before, reason      truth: work owed; 'k' for work parked

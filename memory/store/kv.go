@@ -46,7 +46,7 @@ type Op struct {
 // KV is an ordered, transactional store: the whole of what a backend has to be. All methods may be
 // called at once from many goroutines. storetest holds the contract as a test.
 //
-// What a backend may do besides is found by type assertion: Visitor, Eraser, Finder, Checkpointer, Sizer,
+// What a backend may do besides is found by type assertion: Visitor, Sweeper, Eraser, Finder, Checkpointer, Sizer,
 // Compacter, Syncer, Salvager.
 type KV interface {
 	Reader
@@ -81,6 +81,17 @@ type Visitor interface {
 
 // Span is the keys of [Lo, Hi); Hi nil is to the last key.
 type Span struct{ Lo, Hi []byte }
+
+// At is the span of one key alone.
+func At(key []byte) Span { return Span{key, append(key[:len(key):len(key)], 0)} }
+
+// Sweeper reads many places in one pass: far cheaper than a Get or a Scan for each of them.
+type Sweeper interface {
+	// Sweep calls f for each row of each span, until f returns false: i is the span's place in spans. Spans are
+	// visited in ascending order of Lo, in whatever order they come. The slices are valid during the call alone,
+	// and f must not use the store.
+	Sweep(spans []Span, f func(i int, key, value []byte) bool) error
+}
 
 // Eraser makes deleted bytes leave the files.
 type Eraser interface {

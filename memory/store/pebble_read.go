@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -190,4 +191,59 @@ func (kv *pebbleKV) visit(snap *snapshot, lo, hi []byte, f func(key, value []byt
 		}
 	}
 	return kv.done("scan", it.Error())
+}
+
+// Sweep keeps one iterator and moves it forward from span to span. Where it stands beyond a span, that span is
+// empty, which takes no seek: a stretch of deleted keys is crossed once, however many spans lie in it.
+func (kv *pebbleKV) Sweep(spans []Span, f func(i int, key, value []byte) bool) error {
+	var order []int
+	for i, s := range spans {
+		if s.Hi == nil || bytes.Compare(s.Lo, s.Hi) < 0 {
+			order = append(order, i)
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return bytes.Compare(spans[a].Lo, spans[b].Lo) })
+	end := spans[order[0]].Hi
+	for _, i := range order[1:] {
+		if hi := spans[i].Hi; hi == nil || end != nil && bytes.Compare(hi, end) > 0 {
+			end = hi
+		}
+	}
+	it, r, err := kv.iterator(nil, spans[order[0]].Lo, end)
+	if err != nil || it == nil {
+		return err
+	}
+	kv.life.RLock()
+	defer kv.life.RUnlock()
+	defer func() { _ = kv.end(r) }()
+	if kv.closed {
+		return ErrClosed
+	}
+	var from []byte // where stands: at the first row from here on
+	stands := false
+	for _, i := range order {
+		lo, hi := spans[i].Lo, spans[i].Hi
+		if !stands || bytes.Compare(lo, from) < 0 || it.Valid() && bytes.Compare(it.Key(), lo) < 0 {
+			it.SeekGE(lo)
+		}
+		from, stands = lo, true
+		for it.Valid() && (hi == nil || bytes.Compare(it.Key(), hi) < 0) {
+			v, err := it.ValueAndErr()
+			if err != nil {
+				return kv.done("scan", err)
+			}
+			if !f(i, it.Key(), v) {
+				return nil
+			}
+			it.Next()
+			from, stands = hi, hi != nil
+		}
+		if err := it.Error(); err != nil {
+			return kv.done("scan", err)
+		}
+	}
+	return nil
 }

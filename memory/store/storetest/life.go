@@ -321,6 +321,59 @@ func testVisit(t *testing.T, b Backend) {
 	}
 }
 
+func testSweep(t *testing.T, b Backend) {
+	kv := open(t, b)
+	w, ok := kv.(store.Sweeper)
+	if !ok {
+		t.Skip("not a Sweeper")
+	}
+	fill(t, kv, 300)
+	apply(t, kv, delRange("k000100", "k000200"), set("k000150", "again"))
+	span := func(lo, hi string) store.Span {
+		s := store.Span{Lo: []byte(lo)}
+		if hi != "" {
+			s.Hi = []byte(hi)
+		}
+		return s
+	}
+	for _, spans := range [][]store.Span{
+		nil,
+		{span("k000005", "k000005"), span("k000009", "k000003")},
+		{store.At([]byte("k000007")), store.At([]byte("k000003")), store.At([]byte("k000003")), store.At([]byte("k0000030"))},
+		{span("k000140", "k000141"), span("k000090", "k000110"), span("k000145", "k000160"), span("k000170", "k000205"), span("k000290", "")},
+		{span("k000010", "k000030"), span("k000020", "k000025"), span("k000024", "k000040"), span("k0000301", "k000031")},
+		{span("k000280", ""), span("k000290", ""), span("k000298", "k000299"), span("l", "m")},
+		{span("", "k000002"), span("", "")},
+	} {
+		got := make([][]string, len(spans))
+		if err := w.Sweep(spans, func(i int, key, value []byte) bool {
+			got[i] = append(got[i], string(key)+"="+string(value))
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range spans {
+			var want []string
+			if s.Hi == nil || string(s.Lo) < string(s.Hi) {
+				want = scan(t, kv, s.Lo, s.Hi)
+			}
+			if !slices.Equal(got[i], want) {
+				t.Errorf("span %d of %q: %q, want %q", i, spans, got[i], want)
+			}
+		}
+	}
+	n := 0
+	if err := w.Sweep([]store.Span{span("k", "l"), span("k000007", "l")}, func(int, []byte, []byte) bool { n++; return n < 5 }); err != nil || n != 5 {
+		t.Errorf("stopped after %d rows, %v", n, err)
+	}
+	if err := kv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Sweep([]store.Span{span("k", "l")}, func(int, []byte, []byte) bool { return true }); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
+
 func testUnsynced(t *testing.T, b Backend) {
 	kv := open(t, b)
 	s, ok := kv.(store.Syncer)

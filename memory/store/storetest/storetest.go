@@ -46,6 +46,7 @@ func Run(t *testing.T, setup func(t *testing.T) Backend) {
 		{"Concurrent", testConcurrent},
 		{"Model", testModel},
 		{"Visit", testVisit},
+		{"Sweep", testSweep},
 		{"Unsynced", testUnsynced},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, setup(t)) })

@@ -1,0 +1,117 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+)
+
+// Whether what was forgotten is gone: by looking, in the rows and (purge) in the bytes of the files.
+
+// errFound ends a look for what should be gone.
+var errFound = errors.New("found")
+
+// verify looks by every route for what went and for ids: by the rows under its id in every space, by the duplicate
+// rows, by what was derived from it, by the index. Each has to have its tombstone.
+func (g *removing) verify(ids []graph.ID) (bool, error) {
+	b, p := g.b, g.project
+	all := append(slices.Clone(ids), g.gone...)
+	slices.SortFunc(all, compareIDs)
+	all = slices.Compact(all)
+	went := map[graph.ID]bool{}
+	for part := range slices.Chunk(all, 8*removeBatch) {
+		var runs []run
+		var tombs, bases []store.Span
+		for _, id := range part {
+			went[id] = true
+			runs = append(runs, run{id, id})
+			lo, hi := store.BasisOf(p, id)
+			bases = append(bases, store.Span{Lo: lo, Hi: hi})
+			tombs = append(tombs, store.At(store.TombstoneKey(p, id)))
+		}
+		own, owed, vectors := b.rowsOf(p, runs)
+		spans := slices.Concat(own, owed, vectors, bases)
+		err := sweep(b.kv, spans, func(int, []byte, []byte) error { return errFound })
+		if err == nil && g.indexed(part) {
+			err = errFound
+		}
+		if err == nil {
+			n := 0
+			if err = sweep(b.kv, tombs, func(int, []byte, []byte) error { n++; return nil }); err == nil && n != len(part) {
+				err = errFound
+			}
+		}
+		if errors.Is(err, errFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	rows, err := values(b.kv, g.hashes)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(rows, func(v []byte) bool { return len(v) == len(graph.Zero) && went[graph.ID(v)] }), nil
+}
+
+// indexed reports whether the index in memory still has one of ids.
+func (g *removing) indexed(ids []graph.ID) bool {
+	s := g.b.loaded(g.project)
+	if s == nil {
+		return false
+	}
+	s.RLock()
+	defer s.RUnlock()
+	return slices.ContainsFunc(ids, func(id graph.ID) bool { _, ok := s.Find(id); return ok })
+}
+
+// purge makes the bytes of what was forgotten leave the data files, and looks for them.
+func (b *Bank) purge(ctx context.Context, p store.Project, patterns [][]byte) (bool, error) {
+	e, ok := b.kv.(store.Eraser)
+	if !ok {
+		return false, errors.New("this storage backend cannot purge")
+	}
+	if err := e.Erase(ctx); err != nil {
+		return false, err
+	}
+	f, ok := b.kv.(store.Finder)
+	if !ok {
+		return true, nil
+	}
+	// Short contents ("ok") stand in other memories too; only a text of some length tells.
+	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return len(bytes.TrimSpace(t)) < 12 })
+	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return b.stillStored(p, t) })
+	if len(patterns) == 0 {
+		return true, nil
+	}
+	files, err := f.FindBytes(ctx, patterns)
+	return len(files) == 0, err
+}
+
+// stillStored reports whether the very text of a forgotten memory stands in one that is kept.
+func (b *Bank) stillStored(p store.Project, t []byte) bool {
+	s, err := b.shard(p)
+	if err != nil {
+		return false
+	}
+	s.RLock()
+	defer s.RUnlock()
+	m, err := b.wordMatch(s, string(t))
+	if err != nil {
+		return false
+	}
+	for o := range m {
+		if r, _, err := b.get(p, s.Docs[o].ID); err == nil {
+			if c, err := b.content(p, r); err == nil && strings.Contains(c, string(t)) {
+				return true
+			}
+		}
+	}
+	return false
+}
