@@ -50,7 +50,7 @@
 //  2. The project's index.Shard is loaded if it is not in memory: postings, session order, times, mentions,
 //     causal edges, vectors. It is a copy of what the store derives; what the store no longer holds is dropped
 //     from an answer.
-//  3. query.Run finds (Algorithm 1): query/words.go and query/score.go give each memory that shares something with the question a
+//  3. query.Run finds (Algorithm 1): query/words.go and query/candidates.go give each memory that shares something with the question a
 //     score in [0, 1]; query/walk.go goes best-first from the best of them over the graphs, weighted by intent;
 //     query/order.go makes the list and decides whether anything stored really answers. query/tuning.go is the table of
 //     what counts how much, with the measurement behind it. query never sees an embedder or the disk: the same
@@ -88,7 +88,7 @@
 //	     semantic graph           index.Shard.SimilarByWords
 //	     entity graph             index/entity.go; aliases and namesakes with where each comes from
 //	3.3  router                   query/route*.go
-//	     anchors (Eq. 4)          query/score.go
+//	     anchors (Eq. 4)          query/words.go, query/candidates.go
 //	     transition (Eq. 5, 6),   query/walk.go; the weights in query/tuning.go
 //	     Algorithm 1
 //	     linearization (Eq. 7)    query/order.go, fit.go, render.go
@@ -115,7 +115,7 @@
 //   - The semantic graph is not kept, and is one of words. Neighbours come from the rare words two memories
 //     share, with a threshold from each memory's own distribution, computed when a walk asks. So there is no pass
 //     over all pairs, no edge to forget, and a store that was rebuilt, or lost its model, walks the same.
-//     Vectors, where there are any, find anchors (query/score.go) and not edges.
+//     Vectors, where there are any, find anchors (query/candidates.go) and not edges.
 //   - Postings, times and mentions are rows of one analysis per memory on disk and arrays per project in memory
 //     (index.Shard), not an index on disk: a write is one small batch, a question touches no disk until it
 //     prints, and forgetting one memory deletes few rows. The price is memory, about 500 bytes a memory, given back

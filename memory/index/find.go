@@ -79,6 +79,9 @@ const (
 	// Similar looks at no word that more than simShare of the memories hold (but always at ones held by simFloor).
 	simShare = 50
 	simFloor = 64
+	// simReads is how many memories a memory is compared with, by its rarest words first; the rarest alone may
+	// have more, up to the share above. It binds in projects of more than about 10,000.
+	simReads = 512
 )
 
 // Similar is one neighbour in the semantic graph.
@@ -121,7 +124,11 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 		}
 	}
 	acc := sc.begin(len(s.Docs))
-	for _, t := range top {
+	reads := 0
+	for i, t := range top {
+		if reads += len(s.postings[t.term].Docs); i > 0 && reads > simReads {
+			break
+		}
 		ww := float32(t.idf * t.idf)
 		for _, x := range s.postings[t.term].Docs {
 			if x == o {

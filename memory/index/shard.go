@@ -90,6 +90,7 @@ type Shard struct {
 	postings  []Posting
 	fwd       []fwdTerm
 	sessions  []session
+	spans     []span            // of each timeBlock of Docs
 	names     map[string]uint32 // interned speakers, sessions' names, kinds, tags, writers
 	strings   []string
 	sessIDs   map[uint32]uint32 // name -> session
@@ -236,6 +237,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 		s.Live++
 		s.Words += int64(a.Length)
 	}
+	s.widen(o)
 	s.addStated(o, r, st)
 	if st != nil && !st.SupersededBy.IsZero() {
 		s.supersede(o, st.SupersededBy)

@@ -32,7 +32,7 @@ type Via struct {
 // Result is the memories found, best first.
 type Result struct {
 	Items     []Item
-	Found     int // how many were found at all, before Limit
+	Found     int // how many were found at all, before Limit; of very many, those looked at closely and the number of the rest
 	Weights   [4]float64
 	Speakers  []uint32
 	Entities  []uint32
@@ -63,17 +63,13 @@ const depthOfList = 60
 // Run answers one request on one shard; the caller holds RLock.
 func Run(s *index.Shard, q *Request) Result {
 	r := &run{arrays: pool.Get().(*arrays), s: s, q: q, t: *q.Tuning, weights: q.Route.Weights}
-	defer pool.Put(r.arrays)
 	if q.Weights != nil {
 		r.weights = *q.Weights
 	}
-	r.reset(len(s.Docs))
+	r.begin(len(s.Docs))
 	r.names()
 	r.lexical()
 	r.combine()
-	for _, o := range r.cand {
-		r.topBase = max(r.topBase, r.base[o])
-	}
 	r.context()
 	k := max(depthOfList, q.Limit+20)
 	r.thin()
@@ -85,14 +81,14 @@ func Run(s *index.Shard, q *Request) Result {
 	r.thin()
 	list := best(r.cand, r.final, k)
 	list = w.reserve(r.choose(list))
-	res := Result{Found: r.places(r.cand), Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
+	res := Result{Found: r.places(r.cand) + r.left, Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
 	r.judge(&res, list)
 	scale := float64(0)
 	if len(list) > 0 && r.final[list[0]] > 0 {
 		scale = max(0.05, min(1, res.Coverage)) / float64(r.final[list[0]])
 	}
 	for _, o := range r.cut(list, q.Limit) {
-		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed[o], Phrase: float64(r.phrase[o])}
+		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed(o), Phrase: float64(r.phrase[o])}
 		if n, ok := r.near[o]; ok {
 			it.Near, it.HasNear = float64(n), true
 		}
@@ -109,6 +105,8 @@ func Run(s *index.Shard, q *Request) Result {
 		}
 		slices.SortFunc(res.Walked, func(a, b Walked) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc)) })
 	}
+	r.end(w.reached)
+	pool.Put(r.arrays) // not where it panicked: it has to be zero
 	return res
 }
 
@@ -264,7 +262,7 @@ func (r *run) ranks(anchors []uint32) []Anchor {
 	for _, o := range anchors {
 		a := Anchor{Doc: o, Keyword: place(o, func(x uint32) float32 { return r.words[x] }), Context: place(o, func(x uint32) float32 { return r.window[x] }),
 			Vector: place(o, func(x uint32) float32 { return r.near[x] })}
-		if r.timed[o] {
+		if r.timed(o) {
 			a.Time = 1
 		}
 		if top := r.final[anchors[0]]; top > 0 {

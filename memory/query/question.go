@@ -163,6 +163,11 @@ func before(sec int64, nanos int32, t *Moment) bool {
 	return sec < t.Sec || sec == t.Sec && nanos < t.Nanos
 }
 
+// narrow reports whether the filter is more than the usual one, which hides only what is superseded.
+func (f *Filter) narrow() bool {
+	return f.None || f.AsOf != nil || f.Since != nil || f.Until != nil || f.Speaker != nil || f.HasSession || f.HasKind || len(f.Tags)+len(f.Entities) > 0
+}
+
 // Pass reports whether a memory may be found.
 func (f *Filter) Pass(s *index.Shard, o uint32) bool {
 	d := &s.Docs[o]

@@ -66,7 +66,7 @@ func (r *run) walk(anchors []uint32) *walker {
 	seen := map[uint32]bool{}
 	for _, o := range anchors {
 		seen[o] = true
-		if _, near := r.near[o]; r.words[o] > 0 || near || r.named[o] > 0 || r.timed[o] {
+		if _, near := r.near[o]; r.words[o] > 0 || near || r.about[o] > 0 || r.timed(o) {
 			frontier = append(frontier, node{o, r.final[o] / w.top}) // one that is there for its neighbours leads nowhere
 		}
 	}

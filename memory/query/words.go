@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
@@ -32,27 +33,102 @@ func (r *run) lexical() {
 		r.rare = append(r.rare, index.IDF(max(n, smallStore), df))
 	}
 	for i, qt := range r.q.Terms {
-		if qt.Of >= 0 {
-			continue
-		}
-		if !qt.Name {
+		if qt.Of < 0 && !qt.Name {
 			r.total += r.rare[i]
 		}
+	}
+	full, rest := r.split()
+	for _, i := range full {
 		own := r.gather(i)
-		if len(r.group) == 0 {
-			continue
-		}
-		for _, o := range r.group {
-			d := &s.Docs[o]
-			r.words[o] += float32(r.idf[i] * saturate(r.soft[o], r.t.K1, r.t.B, float32(d.Len), avg))
-		}
-		if window && own*everywhere < n {
+		r.score(i, avg)
+		if window && own*everywhere < n && len(r.group) <= 2*r.t.InFull {
 			r.spread(own, n, wavg)
 		}
-		for _, o := range r.group {
-			r.soft[o] = 0
+		r.forget()
+	}
+	for _, i := range rest {
+		if own := r.gather(i); own*everywhere < n {
+			r.score(i, avg)
+		} else {
+			r.more(i, avg)
+		}
+		r.forget()
+	}
+	if window && len(rest) > 0 {
+		list := r.ahead()
+		for _, i := range rest {
+			if own := r.gather(i); own*everywhere < n {
+				r.look(list, own, n, wavg)
+			}
+			r.forget()
 		}
 	}
+}
+
+// score adds what the gathered group of term i is worth to the memories that hold it.
+func (r *run) score(i int, avg float32) {
+	for _, o := range r.group {
+		r.hit(o, &r.words[o], float32(r.idf[i]*saturate(r.soft[o], r.t.K1, r.t.B, float32(r.s.Docs[o].Len), avg)))
+	}
+}
+
+// more does the same for the memories alone that hold another of the question's words.
+func (r *run) more(i int, avg float32) {
+	for _, o := range r.group {
+		if r.isHit(o) {
+			r.words[o] += float32(r.idf[i] * saturate(r.soft[o], r.t.K1, r.t.B, float32(r.s.Docs[o].Len), avg))
+		}
+	}
+}
+
+// hit adds to a score of a memory, words or window, and notes the memory the first time.
+func (r *run) hit(o uint32, score *float32, v float32) {
+	if v > 0 && !r.isHit(o) {
+		r.hits = append(r.hits, o)
+	}
+	*score += v
+}
+
+func (r *run) isHit(o uint32) bool { return r.words[o] > 0 || r.window[o] > 0 }
+
+// forget empties group.
+func (r *run) forget() {
+	for _, o := range r.group {
+		r.soft[o] = 0
+	}
+}
+
+// split is the question's own terms in the order in which their groups are scored: those whose neighbourhoods
+// are all counted, and the rest. With more than InFull memories to a question's words, the rarest are counted in
+// full, and each commoner one in the neighbourhoods of those memories alone that are ahead by all the others (after
+// the "continue" strategy of Moffat and Zobel, 1996). What a memory's own words are worth is exact, but that the
+// words which more than one memory in five holds then find none by themselves.
+func (r *run) split() (full, rest []int) {
+	sizes := make([]int, len(r.q.Terms)) // of the groups
+	total := 0
+	for i, qt := range r.q.Terms {
+		of := i
+		if qt.Of >= 0 {
+			of = qt.Of
+		} else {
+			full = append(full, i)
+		}
+		if p := r.s.Posting(qt.Hash); p != nil {
+			sizes[of] += len(p.Docs)
+			total += len(p.Docs)
+		}
+	}
+	if total <= r.t.InFull || len(full) < 2 {
+		return full, nil
+	}
+	slices.SortStableFunc(full, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
+	used := 0
+	for k, i := range full {
+		if used += sizes[i]; used > r.t.InFull && used > sizes[i] { // the rarest that anybody used is scored whatever it costs
+			return full[:k], full[k:]
+		}
+	}
+	return full, nil
 }
 
 // everywhere: a word that more than one memory in five holds is in nearly every neighbourhood, where it tells
@@ -60,8 +136,8 @@ func (r *run) lexical() {
 const everywhere = 5
 
 // gather collects the memories that hold term i or a word related to it into group, and how often, into
-// soft. A related word of weight a counts as the c times for which saturate(c) = a * saturate(1), so that
-// once is worth a of the word itself. It returns how many hold the word itself: they come first.
+// soft. A related word of weight a counts as the c times for which saturate(c) = a * saturate(1), so that once is
+// worth a of the word itself. It returns how many hold the word itself: they come first.
 func (r *run) gather(i int) (own int) {
 	r.group = r.group[:0]
 	if p := r.s.Posting(r.q.Terms[i].Hash); p != nil {
@@ -119,7 +195,8 @@ func (r *run) relatedDF(i int) int {
 	return df
 }
 
-// spread counts a group over the neighbourhood of each memory (index.Kernel) and scores that as one text.
+// spread counts a group, of which the first own hold the word itself, over the neighbourhood of each memory
+// (index.Kernel) and scores that as one text.
 func (r *run) spread(own, n int, wavg float32) {
 	s := r.s
 	r.touched = r.touched[:0]
@@ -151,8 +228,64 @@ func (r *run) spread(own, n int, wavg float32) {
 	}
 	w := index.IDF(n, min(n, near))
 	for _, x := range r.touched {
-		r.window[x] += float32(w * saturate(r.acc[x], r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg))
+		r.hit(x, &r.window[x], float32(w*saturate(r.acc[x], r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg)))
 		r.acc[x] = 0
+	}
+}
+
+// look does for the memories of a list what spread does for all.
+func (r *run) look(list []uint32, own, n int, wavg float32) {
+	s := r.s
+	if own > 0 {
+		for _, o := range r.group[own:] {
+			r.soft[o] = float32(r.soft[o] * r.t.ExpandWindow)
+		}
+	}
+	near := max(1, own) * (2*len(index.Kernel) - 1) // as if no two neighbourhoods overlapped: they are not counted
+	w := index.IDF(n, min(n, near))
+	for _, x := range list {
+		docs, at, named := s.Around(x)
+		var acc float32
+		for j, o := range docs {
+			if r.soft[o] == 0 {
+				continue
+			}
+			k := j - at
+			if !named {
+				if _, ok := s.Neighbour(x, k); !ok {
+					continue
+				}
+			}
+			acc += float32(index.Kernel[max(k, -k)] * r.soft[o])
+		}
+		if acc > 0 {
+			r.window[x] += float32(w * saturate(acc, r.t.WindowK1, r.t.WindowB, s.Docs[x].WLen, wavg))
+		}
+	}
+}
+
+// ahead is the hits that are ahead so far, twice as many as are looked at closely. It uses final as its scratch.
+func (r *run) ahead() []uint32 {
+	r.scale()
+	for _, o := range r.hits {
+		r.final[o] = r.value(o, 1, nil, false)
+	}
+	floor := floor(r.hits, r.final, 2*r.t.Closely)
+	r.list = r.list[:0]
+	for _, o := range r.hits {
+		if r.final[o] >= floor {
+			r.list = append(r.list, o)
+		}
+		r.final[o] = 0
+	}
+	return r.list
+}
+
+// scale finds the greatest scores, which the others are shares of.
+func (r *run) scale() {
+	for _, o := range r.hits {
+		r.topWords = max(r.topWords, r.words[o])
+		r.topWin = max(r.topWin, r.window[o])
 	}
 }
 
