@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -239,110 +238,4 @@ func (c *checker) record(p store.Project, id graph.ID, r *store.Record, have map
 		}
 	}
 	return nil
-}
-
-// Rebuild throws away every derived row that can be made again from the records alone and makes it again.
-// Vectors and what a model derived stay: they are dear. It can be interrupted and run again.
-func (b *Bank) Rebuild(ctx context.Context, progress func(done, total int)) error {
-	done, err := b.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	b.write.Lock()
-	defer b.write.Unlock()
-	names := b.projectNames()
-	for i, n := range names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p, _ := b.project(n)
-		if err := b.rebuildProject(ctx, p); err != nil {
-			return storageError("rebuilding", err)
-		}
-		b.mu.Lock()
-		delete(b.shards, p)
-		b.mu.Unlock()
-		if progress != nil {
-			progress(i+1, len(names))
-		}
-	}
-	return nil
-}
-
-// rebuildBatch is how many records' rows are written at once.
-const rebuildBatch = 256
-
-func (b *Bank) rebuildProject(ctx context.Context, p store.Project) error {
-	var ops []store.Op
-	for _, rng := range store.DerivedSpaces(p) {
-		ops = append(ops, store.Op{Kind: store.DeleteRange, Key: rng[0], Value: rng[1]})
-	}
-	flush := func() error {
-		c, err := b.kv.Apply(ops)
-		if err != nil {
-			return err
-		}
-		ops = nil
-		return c.Wait()
-	}
-	lo, hi := store.TombstoneRange(p)
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return err
-		}
-		ops = append(ops, store.Op{Kind: store.Set, Key: store.TailKey(p, store.IDOf(row.Key)), Value: []byte{}})
-	}
-	lo, hi = store.RecordRange(p)
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		id := store.IDOf(row.Key)
-		r, err := store.DecodeRecord(id, row.Value)
-		if err != nil {
-			return err
-		}
-		ops = append(ops,
-			store.Op{Kind: store.Set, Key: store.AnalysisKey(p, id), Value: b.analyze(r).Encode()},
-			store.Op{Kind: store.Set, Key: store.TailKey(p, id), Value: []byte{}})
-		if r.PartOf.IsZero() {
-			hash, err := b.hashRow(p, r)
-			if err != nil {
-				return err
-			}
-			if hash.Key != nil {
-				ops = append(ops, hash)
-			}
-		}
-		if len(ops) >= 3*rebuildBatch {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return flush()
-}
-
-// hashRow is the duplicate row of a record. Of records that are alike the newest comes last and stays, as it did when they were written.
-func (b *Bank) hashRow(p store.Project, r *store.Record) (store.Op, error) {
-	text, err := b.content(p, r)
-	if err != nil {
-		return store.Op{}, err
-	}
-	var analyses []*store.Analysis
-	if r.Given == "" {
-		analyses = append(analyses, b.analyze(r))
-		for _, id := range r.Segments {
-			x, _, err := b.get(p, id)
-			if err != nil {
-				return store.Op{}, err
-			}
-			analyses = append(analyses, b.analyze(x))
-		}
-	}
-	return store.Op{Kind: store.Set, Key: store.HashKey(p, identity(r, text, analyses)), Value: bytes.Clone(r.ID[:])}, nil
 }

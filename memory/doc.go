@@ -67,7 +67,7 @@
 // # The bytes
 //
 // store/keys.go draws every key on disk. A record is truth; nearly everything else is derived from it and can
-// be deleted and made again (check.go compares, `rebuild` remakes). No key holds a word of a user, since deleted
+// be deleted and made again (check.go compares, rebuild.go remakes). No key holds a word of a user, since deleted
 // keys outlive deleted values in a log-structured store. store.KV is the seam under which another ordered,
 // transactional store would fit; storetest is what it has to pass.
 //

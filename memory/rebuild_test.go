@@ -1,0 +1,166 @@
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/store"
+	"github.com/magma-mcp/magma-mcp/memory/store/storetest"
+)
+
+// rebuiltRows is the rows of a project that a rebuild makes.
+func (f *fixture) rebuiltRows(p store.Project) map[string]string {
+	f.t.Helper()
+	rows := map[string]string{}
+	for _, rng := range store.DerivedSpaces(p) {
+		for row, err := range f.kv.Scan(rng[0], rng[1]) {
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			rows[string(row.Key)] = string(row.Value)
+		}
+	}
+	return rows
+}
+
+// TestRebuildCrash cuts the power at every write of a rebuild of several batches: no row that answered before is
+// missing afterwards, and a second rebuild ends where one that was not cut does.
+func TestRebuildCrash(t *testing.T) {
+	base := vfs.NewCrashableMem()
+	f := &fixture{t: t, fs: base, clock: &clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}}
+	f.opts = Options{Now: f.clock.now, NewID: NewIDs(1), Zone: time.UTC, Paused: true}
+	f.reopen()
+	f.many(rebuildBatch, "")
+	p, _ := f.project("default")
+	first := f.say("The gate is green.")
+	f.remember(Note{Content: "The gate is blue.", Supersedes: []string{first.ID}})
+	back := f.say("The gate is green.") // a value that flips back: its duplicate row is the newer's
+	if back.ID == first.ID {
+		t.Fatal("no second memory")
+	}
+	f.say(longText(40, "zeppelin"))
+	gone := f.say("Nobody is to know.")
+	if _, err := f.Forget(ctx, Choice{IDs: []string{gone.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	sound := f.rebuiltRows(p)
+	// Rows of no memory, one that lies, and one that is missing: what a rebuild is for.
+	var stray graph.ID
+	stray[0], stray[15] = 1, 7
+	missing := store.AnalysisKey(p, f.id(back.ID))
+	f.put(store.Op{Kind: store.Set, Key: store.AnalysisKey(p, stray), Value: []byte{}}, store.Op{Kind: store.Set, Key: store.TailKey(p, stray), Value: []byte{}},
+		store.Op{Kind: store.Set, Key: store.HashKey(p, store.Sum("nothing")), Value: stray[:]}, store.Op{Kind: store.Delete, Key: missing})
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	crashes, between := 0, 0
+	every := int64(3)
+	if long {
+		every = 1
+	}
+	for k := 1 + rand.Int64N(every); ; k += every {
+		mem := base.CrashClone(vfs.CrashCloneCfg{})
+		var count atomic.Int64
+		var on atomic.Bool
+		var after []*vfs.MemFS
+		b, err := Open("store", withFS(f.opts, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && count.Add(1) == k {
+				for _, percent := range []int{0, 100} {
+					after = append(after, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(k), 3))}))
+				}
+			}
+			return nil
+		}))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		on.Store(true)
+		if err := b.Rebuild(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		on.Store(false)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, fs := range after {
+			crashes++
+			g := &fixture{t: t, fs: fs, clock: f.clock, opts: f.opts}
+			g.reopen()
+			rows := g.rebuiltRows(p)
+			for key, v := range sound {
+				if got, ok := rows[key]; got != v && (ok || !bytes.Equal([]byte(key), missing)) {
+					t.Fatalf("cut at write %d: a row %q is %t there, and not as it was", k, key[:1], ok)
+				}
+			}
+			if len(rows) > len(sound) && rows[string(missing)] != "" {
+				between++
+			}
+			if r, err := g.Remember(ctx, Note{Content: "The gate is green."}); err != nil || r.ID != back.ID {
+				t.Fatalf("cut at write %d: told again: %s %s, %v", k, r.Status, r.ID, err)
+			}
+			if err := g.Rebuild(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := g.rebuiltRows(p); fmt.Sprint(got) != fmt.Sprint(sound) {
+				t.Fatalf("cut at write %d: a second rebuild makes %d rows, want %d", k, len(got), len(sound))
+			}
+			g.check()
+			if err := g.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(after) == 0 {
+			break
+		}
+	}
+	t.Logf("%d crashes survived, %d of them between what is written and what goes", crashes, between)
+	if crashes < 6 {
+		t.Errorf("only %d crashes: the rebuild is too small", crashes)
+	}
+}
+
+// sick is a store in which the analyses of a project cannot be read until they are deleted as a range.
+type sick struct {
+	store.KV
+	lo, hi []byte
+	healed bool
+}
+
+func (s *sick) Scan(lo, hi []byte) iter.Seq2[store.Row, error] {
+	if !s.healed && bytes.Equal(lo, s.lo) {
+		return func(yield func(store.Row, error) bool) { yield(store.Row{}, store.ErrCorrupt) }
+	}
+	return s.KV.Scan(lo, hi)
+}
+
+func (s *sick) Apply(ops []store.Op) (store.Commit, error) {
+	for _, op := range ops {
+		s.healed = s.healed || op.Kind == store.DeleteRange && bytes.Equal(op.Key, s.lo) && bytes.Equal(op.Value, s.hi)
+	}
+	return s.KV.Apply(ops)
+}
+
+// TestRebuildOverDamage: what was derived and cannot be read is made anew from the records that can.
+func TestRebuildOverDamage(t *testing.T) {
+	kv := &sick{KV: storetest.NewMap(), healed: true}
+	kv.lo, kv.hi = store.AnalysisRange(1)
+	f := open(t, func(o *Options) { o.KV = kv })
+	f.say("The gate is green.")
+	want := f.rebuiltRows(1)
+	kv.healed = false
+	if err := f.Rebuild(ctx, nil); err != nil || !kv.healed {
+		t.Fatal(kv.healed, err)
+	}
+	if got := f.rebuiltRows(1); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+}
