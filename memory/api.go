@@ -74,7 +74,10 @@ type Note struct {
 	From           Session  `json:"from"`
 }
 
-// Receipt is the answer to remember. Status is StatusStored or StatusDuplicate.
+// Receipt is the answer to remember. Status is StatusStored or StatusDuplicate. Pending names the work that will
+// still change how the memory is found: "embedding" where an embedder is there or expected, "consolidation" where
+// a chat model is set. Placing it in an episode by rule is owed to every memory and changes no search, so it is
+// not named here; Stats counts it under consolidation.
 type Receipt struct {
 	ID         string     `json:"id"`
 	Ref        string     `json:"ref"`

@@ -21,7 +21,10 @@ type Tuning struct {
 	Time         float32 // lies in the question's window
 	Dated        float32 // holds a time mention, where the question asks for one
 	Phrase       float32 // holds the question's words next to one another
-	Vector       float32 // nearness in the vector space, a share beside Words and Window
+	// Vector is nearness in the vector space, a share beside Words and Window. It and CoverVector are set by
+	// judgement, between the shares of the other two and well above what unrelated texts have in the published
+	// models: no real embedding model could be had where the rest was measured.
+	Vector       float32
 	VectorTop    int
 	ExpandWindow float32 // of that, in the neighbourhood
 	Expand       float32 // weight of a related word against the word itself
