@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,22 +65,7 @@ func TestBankMeasured(t *testing.T) {
 		file = "friendsqa-dev.json"
 	}
 	c := bankConfig(t, shared(t, file))
-	tuning := query.Default()
-	for _, f := range strings.Fields(os.Getenv("MAGMA_EVAL_SET")) {
-		name, x, _ := strings.Cut(f, "=")
-		field := reflect.ValueOf(&tuning).Elem().FieldByName(name)
-		v, err := strconv.ParseFloat(x, 64)
-		switch {
-		case err != nil || !field.IsValid():
-			t.Fatalf("MAGMA_EVAL_SET: %q is no weight", f)
-		case field.CanFloat():
-			field.SetFloat(v)
-		case field.CanInt():
-			field.SetInt(int64(v))
-		default:
-			field.SetBool(v != 0)
-		}
-	}
+	tuning := changed(t, os.Getenv("MAGMA_EVAL_SET"))
 	c.Open = OpenBank(memory.Options{Now: c.Now, Zone: time.UTC, Tuning: &tuning})
 	if out := os.Getenv("MAGMA_EVAL_OUT"); out != "" {
 		c.Out, c.Fresh = out, true

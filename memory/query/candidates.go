@@ -181,6 +181,9 @@ func (r *run) mentioned() {
 		}
 		docs := r.s.EntityAt(e).Docs
 		w := index.IDF(n, min(n, len(docs))) / top
+		if w >= 0.2 {
+			w = min(w, r.bySession(docs))
+		}
 		if w < 0.2 {
 			continue // a name that a fifth of the memories hold says nothing; its speaker's bonus does
 		}
@@ -191,6 +194,25 @@ func (r *run) mentioned() {
 			r.about[o] = max(r.about[o], w)
 		}
 	}
+}
+
+// fewSessions is how many sessions bySession supposes at the least: what all of three sessions mention may be what
+// they were about.
+const fewSessions = 20
+
+// bySession is how rare a name is among the sessions: 1 where one of them has it, 0 where all do. Somebody who is
+// greeted once a session is in few of its memories, and which those are tells nothing.
+func (r *run) bySession(docs []uint32) float32 {
+	seen, df := make([]bool, r.s.SessionCount()), 0
+	for _, o := range docs {
+		if at := r.s.Docs[o].Session; !seen[at] {
+			seen[at] = true
+			df++
+		}
+	}
+	n := max(fewSessions, len(seen))
+	all := index.IDF(n, n)
+	return (index.IDF(n, df) - all) / (index.IDF(n, 1) - all)
 }
 
 // isSpeaker reports whether an entity's words are all of one of the named speakers' names.
@@ -255,10 +277,10 @@ func (r *run) context() {
 }
 
 // repliesTo reports whether a memory answers a question that somebody else asked just before it and that
-// holds words of this one.
+// holds words of the one asked. Where nobody says who speaks, it is taken for an answer.
 func (r *run) repliesTo(o uint32) bool {
 	p, ok := r.s.Neighbour(o, -1)
-	return ok && r.words[p] > 0 && r.s.Docs[p].Flags&index.Question != 0 && r.s.Docs[p].Speaker != r.s.Docs[o].Speaker
+	return ok && r.words[p] > 0 && r.s.Docs[p].Flags&index.Question != 0 && (r.s.Docs[p].Speaker != r.s.Docs[o].Speaker || r.s.Docs[o].Speaker == 0)
 }
 
 // insertTop keeps the greatest values of a list in top, greatest first.

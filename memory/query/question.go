@@ -42,6 +42,7 @@ type Question struct {
 	// Windowed is set where the question states a time, or another event that bounds it.
 	Windowed bool
 	Phrases  [][2]int // pairs of neighbouring terms, as indexes into Terms
+	Person   Person   // whom its "I" or "you" asks about
 }
 
 // QueryTerm is an informative word of a question. Weight is 1, or less for a related word (Of >= 0).
@@ -55,7 +56,7 @@ type QueryTerm struct {
 
 // Read analyses a question put at ref.
 func (a *Analyst) Read(q string, ref time.Time) *Question {
-	out := &Question{Text: q, Route: RouteQuestion(q), Time: a.times.Question(q, ref)}
+	out := &Question{Text: q, Route: RouteQuestion(q), Person: personOf(q), Time: a.times.Question(q, ref)}
 	out.Start, out.End = -1<<62, 1<<62
 	if w := out.Time.Window; w != nil {
 		out.Windowed = true

@@ -98,6 +98,13 @@ func (r *run) names() {
 			r.speakers = append(r.speakers, r.s.Docs[docs[0]].Speaker)
 		}
 	})
+	if len(r.speakers) == 0 && r.q.Person != Nobody {
+		r.s.Speakers(func(name string, docs []uint32) {
+			if r.q.Person.is(index.FoldName(name)) {
+				r.speakers = append(r.speakers, r.s.Docs[docs[0]].Speaker)
+			}
+		})
+	}
 	stems := make([]uint64, 0, len(r.q.Terms))
 	for _, t := range r.q.Terms {
 		if t.Of < 0 {

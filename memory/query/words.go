@@ -201,14 +201,12 @@ func (r *run) spread(own, n int, wavg float32) {
 	s := r.s
 	r.touched = r.touched[:0]
 	near := 0 // neighbourhoods that hold the word itself
+	r.lend(own, n)
 	for i, o := range r.group {
 		if i == own {
 			near = len(r.touched)
 		}
 		tf := r.soft[o]
-		if i >= own && own > 0 {
-			tf = float32(tf * r.t.ExpandWindow)
-		}
 		docs, at, named := s.Around(o)
 		for j, x := range docs {
 			k := j - at
@@ -233,14 +231,24 @@ func (r *run) spread(own, n int, wavg float32) {
 	}
 }
 
+// lend brings soft to what a memory of the group counts in neighbourhoods: less for a related word, and of a memory
+// much longer than the mean by the share that the word has in it.
+func (r *run) lend(own, n int) {
+	long := float32(r.t.Long * max(1, float32(r.s.Words)/float32(n)))
+	for i, o := range r.group {
+		if i >= own && own > 0 {
+			r.soft[o] = float32(r.soft[o] * r.t.ExpandWindow)
+		}
+		if l := float32(r.s.Docs[o].Len); long > 0 && l > long {
+			r.soft[o] = float32(r.soft[o] * (long / l))
+		}
+	}
+}
+
 // look does for the memories of a list what spread does for all.
 func (r *run) look(list []uint32, own, n int, wavg float32) {
 	s := r.s
-	if own > 0 {
-		for _, o := range r.group[own:] {
-			r.soft[o] = float32(r.soft[o] * r.t.ExpandWindow)
-		}
-	}
+	r.lend(own, n)
 	near := max(1, own) * (2*len(index.Kernel) - 1) // as if no two neighbourhoods overlapped: they are not counted
 	w := index.IDF(n, min(n, near))
 	for _, x := range list {

@@ -1,0 +1,46 @@
+package query
+
+import (
+	"regexp"
+	"slices"
+)
+
+// Person is whom a question asks about without a name. In a chat with an assistant the one who asks is the user of the
+// chat, and the one who is asked its assistant: "Where did I park?" is answered by what the user said, "What
+// wine did you recommend?" by what the assistant did.
+type Person uint8
+
+const (
+	Nobody Person = iota
+	Asker
+	Asked
+)
+
+// roles are the speakers' names by which chat programs store the two.
+var roles = [][]string{Asker: {"user", "human"}, Asked: {"assistant", "ai"}}
+
+// is reports whether a speaker of this folded name is that person.
+func (p Person) is(speaker string) bool { return slices.Contains(roles[p], speaker) }
+
+var (
+	firstPerson  = regexp.MustCompile(`(?i)\b(?:i|my|mine|me|myself|i['’](?:m|ve|d|ll))\b`)
+	secondPerson = regexp.MustCompile(`(?i)\b(?:you|your|yours)\b`)
+	// favour is how an assistant is asked for something, which tells nothing of what it said.
+	favour = regexp.MustCompile(`(?i)\b(?:(?:can|could|would|will|do) you|remind me|tell me|you (?:know|think|remember|recall)|thank you)\b`)
+	// advice is what an assistant did earlier.
+	advice = regexp.MustCompile(`(?i)\b(?:you(?:['’]d| had|['’]ve| have)? (?:said|told|mentioned|recommended|suggested|advised|gave|given|listed|provided|explained|described|wrote|proposed|named|showed|shared)|did you (?:say|tell|mention|recommend|suggest|advise|give|list|provide|explain|describe|write|propose|name|show|share)|your (?:\p{L}+ )?(?:advice|suggestions?|recommendations?|answers?|explanation|list|reply))\b`)
+)
+
+// personOf reads whom a question's pronouns ask about: Asked where it goes back to what the assistant said, else Asker
+// where it says "I" or "my", Asked where "you" is left that asks no favour.
+func personOf(q string) Person {
+	switch {
+	case advice.MatchString(q):
+		return Asked
+	case firstPerson.MatchString(favour.ReplaceAllString(q, " ")):
+		return Asker
+	case secondPerson.MatchString(favour.ReplaceAllString(q, " ")):
+		return Asked
+	}
+	return Nobody
+}
