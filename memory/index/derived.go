@@ -124,12 +124,12 @@ func (s *Shard) unmention(o, e uint32) {
 
 // Reason adds a cause that a model read inside o's own words, Unreason takes it back.
 func (s *Shard) Reason(o uint32, c store.Cause) {
-	s.Docs[o].Causes = append(slices.Clip(s.Docs[o].Causes), c)
+	s.Docs[o].own().Causes = append(slices.Clip(s.Docs[o].Causes), c)
 }
 
 // Unreason: see Reason.
 func (s *Shard) Unreason(o uint32, c store.Cause) {
 	if i := slices.Index(s.Docs[o].Causes, c); i >= 0 {
-		s.Docs[o].Causes = slices.Delete(slices.Clone(s.Docs[o].Causes), i, i+1)
+		s.Docs[o].own().Causes = slices.Delete(slices.Clone(s.Docs[o].Causes), i, i+1)
 	}
 }

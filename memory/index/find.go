@@ -95,8 +95,8 @@ type Similar struct {
 // and a half standard deviations, so that it needs no constant per language or corpus. It is computed when
 // asked and not kept: a store that was rebuilt has the same graph.
 func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
-	d := &s.Docs[o]
-	if d.nTerms == 0 || s.Live < 2 {
+	terms := s.termsOf(o)
+	if len(terms) == 0 || s.Live < 2 {
 		return nil
 	}
 	type tw struct {
@@ -107,8 +107,8 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 	top := buf[:0]
 	limit := max(simFloor, s.Live/simShare)
 	var norm float32
-	for _, f := range s.fwd[d.terms : d.terms+d.nTerms] {
-		df := len(s.postings[f.term].Docs)
+	for _, t := range terms {
+		df := len(s.postings[t].Docs)
 		w := IDF(s.Live, df)
 		norm += float32(w * w)
 		if df > limit || df < 2 {
@@ -118,7 +118,7 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 		if i == simTerms {
 			continue
 		}
-		top = slices.Insert(top, i, tw{f.term, w})
+		top = slices.Insert(top, i, tw{t, w})
 		if len(top) > simTerms {
 			top = top[:simTerms]
 		}
@@ -144,7 +144,7 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 	var sum, sq float64
 	for _, x := range sc.touched {
 		// The other side's norm is taken from its length: a word of average rarity squared for each of its words.
-		other := float32(s.Docs[x].Len) * norm / float32(max(1, d.nTerms))
+		other := float32(s.Docs[x].Len) * norm / float32(max(1, len(terms)))
 		c := acc[x] / float32(math.Sqrt(float64(norm)*float64(max(other, acc[x]))))
 		acc[x] = c
 		sum += float64(c)

@@ -20,7 +20,8 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory/text"
 )
 
-// Doc is one memory of a shard. Its index in Shard.Docs is its ordinal, in the order of writing.
+// Doc is one memory of a shard. Its index in Shard.Docs is its ordinal, in the order of writing. A project has
+// many, and a question looks at many: it is 128 bytes, two cache lines.
 type Doc struct {
 	ID       graph.ID
 	At       int64 // Unix seconds; Nanos below them
@@ -32,20 +33,35 @@ type Doc struct {
 	Speaker  uint32
 	Kind     uint32
 	Writer   uint32
-	Pos      uint32 // place in its session's order
-	Len      uint32 // words without stop words
-	terms    uint32 // offset in Shard.fwd
-	nTerms   uint32
+	Pos      uint32  // place in its session's order
+	Len      uint32  // words without stop words
+	terms    uint32  // offset in Shard.fwd; they end where the next one's begin
 	WLen     float32 // words of its neighbourhood, weighted
 	Flags    Flag
-	RefLen   uint8 // characters of its ref, 0 for the usual six
-	PartOf   int32 // ordinal of the whole, -1
-	Super    int32 // ordinal of what supersedes it, -1
-	Tags     []uint32
+	RefLen   uint8    // characters of its ref, 0 for the usual six
+	PartOf   int32    // ordinal of the whole, -1
+	Super    int32    // ordinal of what supersedes it, -1
 	Entities []uint32 // mentions and given ones, each once, in order of first mention
-	Times    []TimeRow
-	Causes   []store.Cause
-	Roles    []store.Role
+	*More             // never nil; own makes it this Doc's before it is changed
+}
+
+// More is what few memories have.
+type More struct {
+	Tags   []uint32
+	Times  []TimeRow
+	Causes []store.Cause
+	Roles  []store.Role
+}
+
+// nothing is the More of all that have none of it.
+var nothing = &More{}
+
+// own is d's More, to be changed.
+func (d *Doc) own() *More {
+	if d.More == nothing {
+		d.More = &More{}
+	}
+	return d.More
 }
 
 // Flag is a set of facts about a Doc.
@@ -88,7 +104,7 @@ type Shard struct {
 	termIDs   map[uint64]uint32
 	words     *text.Analyzer
 	postings  []Posting
-	fwd       []fwdTerm
+	fwd       []uint32 // the terms of each doc, one after the other
 	sessions  []session
 	spans     []span            // of each timeBlock of Docs
 	names     map[string]uint32 // interned speakers, sessions' names, kinds, tags, writers
@@ -106,11 +122,6 @@ type Shard struct {
 	against   map[uint32][]uint32        // memories that contradict one another, as a model read them
 	read      map[readMention]int        // mentions that a model alone read
 	Vectors   map[uint32]*VectorSpace
-}
-
-type fwdTerm struct {
-	term  uint32
-	count uint8
 }
 
 // aliasLink says that doc's words make two entities one: "Bertha, also known as the billing gateway".
@@ -176,7 +187,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 		return
 	}
 	o := uint32(len(s.Docs))
-	d := Doc{ID: r.ID, At: r.At.Sec, Nanos: r.At.Nanos, Until: r.At.Sec + 1, From: minTime, To: maxTime, PartOf: -1, Super: -1,
+	d := Doc{ID: r.ID, At: r.At.Sec, Nanos: r.At.Nanos, Until: r.At.Sec + 1, From: minTime, To: maxTime, PartOf: -1, Super: -1, More: nothing,
 		Speaker: s.intern(r.Speaker), Kind: s.intern(r.Kind), Writer: s.intern(r.Writer), Len: a.Length, RefLen: r.RefLen}
 	if r.Until != nil {
 		d.Until = r.Until.Sec
@@ -203,7 +214,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 		ents = append(slices.Clone(ents), st.Entities...)
 	}
 	for _, t := range tags {
-		d.Tags = append(d.Tags, s.intern(FoldName(t)))
+		d.own().Tags = append(d.Tags, s.intern(FoldName(t)))
 	}
 	for i, t := range a.Times[:min(len(a.Times), math.MaxUint16)] { // TimeRow.Index ends there
 		row := TimeRow{Start: t.Start.Sec, End: t.End.Sec, Index: uint16(i), Duration: t.Duration}
@@ -213,14 +224,17 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 		if t.OpenEnd {
 			row.End = maxTime
 		}
-		d.Times = append(d.Times, row)
+		d.own().Times = append(d.Times, row)
 		d.Flags |= Dated
 	}
-	d.Causes, d.Roles = a.Causes, a.Roles
+	if len(a.Causes)+len(a.Roles) > 0 {
+		m := d.own()
+		m.Causes, m.Roles = a.Causes, a.Roles
+	}
 	aliases := a.Aliases
 	s.byID[r.ID] = o
 	s.size.Add(1)
-	d.terms, d.nTerms = uint32(len(s.fwd)), 0
+	d.terms = uint32(len(s.fwd))
 	if len(r.Segments) > 0 {
 		d.Flags |= Whole
 		s.Docs = append(s.Docs, d)
@@ -305,8 +319,16 @@ func (s *Shard) entity(key, name, typ string) uint32 {
 	return e
 }
 
+// termsOf is the terms of a memory, by number.
+func (s *Shard) termsOf(o uint32) []uint32 {
+	end := uint32(len(s.fwd))
+	if int(o)+1 < len(s.Docs) {
+		end = s.Docs[o+1].terms
+	}
+	return s.fwd[s.Docs[o].terms:end]
+}
+
 func (s *Shard) addTerms(o uint32, terms []store.Term) {
-	s.Docs[o].nTerms = uint32(len(terms))
 	for _, t := range terms {
 		id, ok := s.termIDs[t.Hash]
 		if !ok {
@@ -318,7 +340,7 @@ func (s *Shard) addTerms(o uint32, terms []store.Term) {
 		p := &s.postings[id]
 		p.Docs = append(p.Docs, o)
 		p.Counts = append(p.Counts, c)
-		s.fwd = append(s.fwd, fwdTerm{id, c})
+		s.fwd = append(s.fwd, id)
 	}
 }
 
@@ -331,7 +353,7 @@ func (s *Shard) AddFacets(o uint32, tags, entities []string) {
 	d := &s.Docs[o]
 	for _, t := range tags {
 		if id := s.intern(FoldName(t)); !slices.Contains(d.Tags, id) {
-			d.Tags = append(d.Tags, id)
+			d.own().Tags = append(d.Tags, id)
 		}
 	}
 	if d.Flags&Whole == 0 {
@@ -347,8 +369,8 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 	}
 	delete(s.byID, id)
 	d := &s.Docs[o]
-	for _, f := range s.fwd[d.terms : d.terms+d.nTerms] {
-		p := &s.postings[f.term]
+	for _, t := range s.termsOf(o) {
+		p := &s.postings[t]
 		if i, ok := slices.BinarySearch(p.Docs, o); ok {
 			p.Docs = slices.Delete(p.Docs, i, i+1)
 			p.Counts = slices.Delete(p.Counts, i, i+1)
@@ -397,6 +419,6 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 	for _, v := range s.Vectors {
 		v.Remove(o)
 	}
-	*d = Doc{ID: d.ID, Flags: Dead, PartOf: -1, Super: -1}
+	*d = Doc{ID: d.ID, Flags: Dead, PartOf: -1, Super: -1, terms: d.terms, More: nothing}
 	return postings, edges, entities
 }
