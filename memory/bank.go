@@ -78,6 +78,8 @@ type Bank struct {
 	fold  cases.Caser
 
 	write sync.Mutex // one writer at a time; held over Apply, not over the wait for the sync
+	// loads is held for reading while an index is loaded from a snapshot; taken before write.
+	loads sync.RWMutex
 	// below: guarded by write
 	lastMS int64
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
@@ -111,8 +112,7 @@ func (b *Bank) again(p store.Project, w *writing, id graph.ID) (Receipt, store.C
 	if err != nil {
 		return Receipt{}, nil, true, err
 	}
-	if s := b.loaded(p); s != nil {
-		s.Lock()
+	b.change(p, func(s *index.Shard) {
 		if o, ok := s.Find(id); ok {
 			s.AddFacets(o, tags, ents)
 			for _, c := range because {
@@ -124,8 +124,7 @@ func (b *Bank) again(p store.Project, w *writing, id graph.ID) (Receipt, store.C
 				}
 			}
 		}
-		s.Unlock()
-	}
+	})
 	return rec, commit, true, nil
 }
 

@@ -2,12 +2,9 @@ package memory
 
 import (
 	"errors"
-	"iter"
-	"slices"
 	"strings"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
-	"github.com/magma-mcp/magma-mcp/memory/index"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
@@ -190,90 +187,4 @@ func (b *Bank) resolveAll(p store.Project, field string, list []string) ([]graph
 		out = missing(nil, append(out, id))
 	}
 	return out, nil
-}
-
-// readShard builds a project's index from its rows, in the order of writing.
-func (b *Bank) readShard(p store.Project) (*index.Shard, error) {
-	states := map[graph.ID]*store.State{}
-	lo, hi := store.StateRange(p)
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return nil, err
-		}
-		st, err := store.DecodeState(row.Value)
-		if err != nil {
-			return nil, err
-		}
-		states[store.IDOf(row.Key)] = st
-	}
-	s := index.NewShard(p)
-	lo, hi = store.RecordRange(p)
-	alo, ahi := store.AnalysisRange(p)
-	next, stop := pull(b.kv.Scan(alo, ahi))
-	defer stop()
-	arow, ok, err := next()
-	if err != nil {
-		return nil, err
-	}
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return nil, err
-		}
-		id := store.IDOf(row.Key)
-		r, err := store.DecodeRecord(id, row.Value)
-		if err != nil {
-			return nil, err
-		}
-		for ok && store.IDOf(arow.Key).Less(id) {
-			if arow, ok, err = next(); err != nil {
-				return nil, err
-			}
-		}
-		var a *store.Analysis
-		if ok && store.IDOf(arow.Key) == id {
-			if a, err = store.DecodeAnalysis(arow.Value); err != nil {
-				a = nil // derived: made again below
-			}
-		}
-		if a == nil || a.Version != store.AnalysisVersion {
-			a = b.analyze(r)
-		}
-		st := states[id]
-		if whole := states[r.PartOf]; whole != nil { // the zero id has none
-			st = ofWhole(st, whole)
-		}
-		s.Add(r, st, a)
-		b.addWords(s, id, a)
-	}
-	if err := b.loadVectors(p, s); err != nil {
-		return nil, err
-	}
-	if err := b.loadDerived(p, s); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// ofWhole is the state of a segment, whose own is st or nil: what came to the whole later holds for each of
-// its segments, since they are what is filtered and ranked.
-func ofWhole(st, whole *store.State) *store.State {
-	out := store.State{}
-	if st != nil {
-		out = *st
-	}
-	out.Tags = append(slices.Clone(out.Tags), whole.Tags...)
-	out.Entities = append(slices.Clone(out.Entities), whole.Entities...)
-	if out.SupersededBy.IsZero() {
-		out.SupersededBy = whole.SupersededBy
-	}
-	return &out
-}
-
-// pull turns a scan into a function that gives the next row.
-func pull(seq iter.Seq2[store.Row, error]) (func() (store.Row, bool, error), func()) {
-	next, stop := iter.Pull2(seq)
-	return func() (store.Row, bool, error) {
-		r, err, ok := next()
-		return r, ok && err == nil, err
-	}, stop
 }

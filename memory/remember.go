@@ -321,23 +321,19 @@ func (b *Bank) applied(p store.Project, w *writing, known bool, states map[graph
 		b.projects[w.project], b.names[p], b.nextProj = p, w.project, p
 		b.mu.Unlock()
 	}
-	s := b.loaded(p)
-	if s == nil {
-		return
-	}
-	s.Lock()
-	defer s.Unlock()
-	for i, r := range w.parts {
-		s.Add(r, nil, w.analyses[i])
-		b.addWords(s, r.ID, w.analyses[i])
-	}
-	if whole, ok := s.Find(w.parts[0].ID); ok {
-		for id := range states {
-			if o, ok := s.Find(id); ok {
-				s.Supersede(o, whole)
+	b.change(p, func(s *index.Shard) {
+		for i, r := range w.parts {
+			s.Add(r, nil, w.analyses[i])
+			b.addWords(s, r.ID, w.analyses[i])
+		}
+		if whole, ok := s.Find(w.parts[0].ID); ok {
+			for id := range states {
+				if o, ok := s.Find(id); ok {
+					s.Supersede(o, whole)
+				}
 			}
 		}
-	}
+	})
 }
 
 // receipt answers for a memory that was stored, or (st not nil) seen again.

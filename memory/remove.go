@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
+	"github.com/magma-mcp/magma-mcp/memory/index"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
@@ -167,8 +168,7 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 		return 0, nil, err
 	}
 	g.gone = append(g.gone, gone...)
-	if s := b.loaded(p); s != nil {
-		s.Lock()
+	b.change(p, func(s *index.Shard) {
 		for i := range dropped {
 			out.Removed.Edges += undraw(s, &dropped[i])
 		}
@@ -178,8 +178,7 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 			out.Removed.Edges += edges
 			out.Removed.Entities += entities
 		}
-		s.Unlock()
-	}
+	})
 	return n, commit, nil
 }
 

@@ -14,6 +14,10 @@ type resident struct {
 	shard atomic.Pointer[index.Shard]
 	err   error // set by once
 	used  uint64
+
+	// Under Bank.write: while it is loading, what writers changed since.
+	loading bool
+	missed  []func(*index.Shard)
 }
 
 // shard is a project's index, loaded when first asked.
@@ -28,7 +32,7 @@ func (b *Bank) shard(p store.Project) (*index.Shard, error) {
 	r.used = b.clock
 	b.mu.Unlock()
 	r.once.Do(func() {
-		_, r.err = b.loadShard(p, r)
+		r.err = b.loadShard(p, r)
 	})
 	if r.err != nil {
 		b.mu.Lock()
@@ -76,16 +80,4 @@ func (b *Bank) evict(keep store.Project) {
 		total -= b.shards[oldest].shard.Load().Size()
 		delete(b.shards, oldest)
 	}
-}
-
-// loadShard reads a project's records' analyses into a new index. It runs with the writer's lock held, so
-// that no write falls between what is read and what is added later.
-func (b *Bank) loadShard(p store.Project, r *resident) (*index.Shard, error) {
-	b.write.Lock()
-	defer b.write.Unlock()
-	s, err := b.readShard(p)
-	if err == nil {
-		r.shard.Store(s) // before the lock is let go: the next write must find it
-	}
-	return s, err
 }

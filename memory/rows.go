@@ -10,7 +10,7 @@ import (
 // Reading many rows at once, by what the backend does best.
 
 // visit calls f for the rows of a range, without copying them where the store can; f must not use the store.
-func visit(kv store.KV, lo, hi []byte, f func(key, value []byte) error) error {
+func visit(kv store.Reader, lo, hi []byte, f func(key, value []byte) error) error {
 	if v, ok := kv.(store.Visitor); ok {
 		var inner error
 		err := v.Visit(lo, hi, func(key, value []byte) bool {

@@ -111,9 +111,9 @@ func causeOf(r *consolidate.Derived) (store.Cause, bool) {
 }
 
 // loadDerived draws a project's rows into its index.
-func (b *Bank) loadDerived(p store.Project, s *index.Shard) error {
+func (b *Bank) loadDerived(kv store.Reader, p store.Project, s *index.Shard) error {
 	lo, hi := store.PassRange(p, store.PassModel)
-	return visit(b.kv, lo, hi, func(_, v []byte) error {
+	return visit(kv, lo, hi, func(_, v []byte) error {
 		switch kindOf(v) {
 		case consolidate.CauseRow, consolidate.ContradictionRow, consolidate.EntityRow:
 		default:

@@ -343,25 +343,19 @@ func (s *settlement) replace(k []byte) error {
 // applied changes what is in memory after what is on disk.
 func (s *settlement) applied() {
 	for p, list := range s.vectors {
-		if sh := s.l.b.loaded(p); sh != nil {
-			sh.Lock()
-			addVectors(sh, s.space, list)
-			sh.Unlock()
-		}
+		s.l.b.change(p, func(sh *index.Shard) { addVectors(sh, s.space, list) })
 	}
 	if len(s.dropped)+len(s.rows) == 0 {
 		return
 	}
-	if sh := s.l.b.loaded(s.project); sh != nil {
-		sh.Lock()
+	s.l.b.change(s.project, func(sh *index.Shard) {
 		for i := range s.dropped {
 			undraw(sh, &s.dropped[i])
 		}
 		for i := range s.rows {
 			draw(sh, &s.rows[i])
 		}
-		sh.Unlock()
-	}
+	})
 }
 
 func addVectors(sh *index.Shard, m uint32, list []consolidate.Vector) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -310,22 +311,17 @@ func (l *backlog) Filled() error {
 	}
 	l.mu.Unlock()
 	l.b.mu.Lock()
-	var shards []*index.Shard
 	for _, m := range gone {
 		delete(l.b.models, m)
 	}
-	for _, r := range l.b.shards {
-		if s := r.shard.Load(); s != nil {
-			shards = append(shards, s)
-		}
-	}
+	resident := slices.Collect(maps.Keys(l.b.shards))
 	l.b.mu.Unlock()
-	for _, s := range shards {
-		s.Lock()
-		for _, m := range gone {
-			delete(s.Vectors, m)
-		}
-		s.Unlock()
+	for _, p := range resident {
+		l.b.change(p, func(s *index.Shard) {
+			for _, m := range gone {
+				delete(s.Vectors, m)
+			}
+		})
 	}
 	return nil
 }
@@ -343,12 +339,12 @@ func (b *Bank) modelNumbers() []uint32 {
 }
 
 // loadVectors reads a project's vectors of every space into its index.
-func (b *Bank) loadVectors(p store.Project, s *index.Shard) error {
+func (b *Bank) loadVectors(kv store.Reader, p store.Project, s *index.Shard) error {
 	for _, sp := range b.back.rows.table() {
 		space := index.NewVectorSpace(sp.Dimensions)
 		vec := make([]float32, sp.Dimensions)
 		lo, hi := store.VectorRange(p, sp.number)
-		err := visit(b.kv, lo, hi, func(k, v []byte) error {
+		err := visit(kv, lo, hi, func(k, v []byte) error {
 			id, chunk := store.VectorID(k)
 			if len(v) != 8+2*len(vec) {
 				return fmt.Errorf("%w: a vector of %d bytes in a space of %d dimensions", store.ErrCorrupt, len(v), len(vec))

@@ -77,7 +77,10 @@ func (b *Bank) purge(ctx context.Context, p store.Project, patterns [][]byte) (b
 	if !ok {
 		return false, errors.New("this storage backend cannot purge")
 	}
-	if err := e.Erase(ctx); err != nil {
+	b.loads.Lock() // an index that is being loaded holds a snapshot, and that the bytes
+	err := e.Erase(ctx)
+	b.loads.Unlock()
+	if err != nil {
 		return false, err
 	}
 	f, ok := b.kv.(store.Finder)
