@@ -15,6 +15,7 @@ type VectorSpace struct {
 	Dim    int
 	stride int // Dim, rounded up for the assembly
 	blocks [][]int8
+	signs  []uint64  // of each row, where Dim is at least sketchDim
 	docs   []uint32  // of each row; noDoc where the row is free
 	scales []float32 // what a row's numbers are to be multiplied by for length 1
 	chunk  []uint16  // of each row: which piece of its doc's text
@@ -52,12 +53,19 @@ func (v *VectorSpace) Add(doc uint32, chunk uint16, vec []float32) {
 		}
 		b := &v.blocks[len(v.blocks)-1]
 		*b = append(*b, make([]int8, v.stride)...)
+		if v.Dim >= sketchDim {
+			v.signs = append(v.signs, make([]uint64, (v.Dim+63)/64)...)
+		}
 		v.docs = append(v.docs, noDoc)
 		v.scales = append(v.scales, 0)
 		v.chunk = append(v.chunk, 0)
 		v.next = append(v.next, -1)
 	}
 	copy(v.row(r), q[:v.Dim])
+	if v.Dim >= sketchDim {
+		w := (v.Dim + 63) / 64
+		sketch(v.signs[int(r)*w:int(r)*w], vec)
+	}
 	var squares int64
 	for _, x := range q[:v.Dim] {
 		squares += int64(x) * int64(x)
@@ -134,53 +142,83 @@ func wide(vec []float32, stride int) ([]int16, float32) {
 }
 
 // Nearest gives the k memories whose vectors lie nearest to a unit vector (by cosine), best first, ties by
-// ordinal, among those that pass: what does not pass takes nobody's place.
+// ordinal, among those that pass: what does not pass takes nobody's place. In a large space it may miss
+// a few in a hundred of them (sketch.go).
 func (v *VectorSpace) Nearest(query []float32, k int, pass func(doc uint32) bool) []Similar {
 	if k <= 0 || len(query) != v.Dim {
 		return nil
 	}
+	rows := v.near(query)
+	if rows == nil {
+		return v.exact(query, k, pass)
+	}
 	q, qs := wide(query, v.stride)
+	top := nearest{k: k, chunks: v.chunks, pass: pass}
+	var sum [1]int32
+	for _, r := range rows {
+		dotRows(q, v.row(r), v.stride, sum[:])
+		top.offer(v.docs[r], float32(float32(sum[0])*float32(qs*v.scales[r])))
+	}
+	if len(top.list) < k {
+		return v.exact(query, k, pass) // too few of them pass
+	}
+	slices.Reverse(top.list)
+	return top.list
+}
+
+// exact does the same by the numbers of all vectors.
+func (v *VectorSpace) exact(query []float32, k int, pass func(doc uint32) bool) []Similar {
+	q, qs := wide(query, v.stride)
+	top := nearest{k: k, chunks: v.chunks, pass: pass}
 	var sums [blockRows]int32
-	top := make([]Similar, 0, k) // worst first
-	after := func(a, b Similar) int { return cmp.Or(cmp.Compare(a.Sim, b.Sim), cmp.Compare(b.Doc, a.Doc)) }
 	for i, b := range v.blocks {
 		n := len(b) / v.stride
 		dotRows(q, b, v.stride, sums[:n])
 		base := i * blockRows
 		scales, docs := v.scales[base:base+n], v.docs[base:base+n]
-		low := float32(math.Inf(-1))
-		if len(top) == k {
-			low = top[0].Sim
-		}
 		for j, sum := range sums[:n] {
-			sim := float32(float32(sum) * float32(qs*scales[j]))
-			if sim < low || docs[j] == noDoc {
-				continue
-			}
-			x := Similar{docs[j], sim}
-			if len(top) == k && after(x, top[0]) < 0 || pass != nil && !pass(x.Doc) {
-				continue
-			}
-			if v.chunks {
-				if at := slices.IndexFunc(top, func(s Similar) bool { return s.Doc == x.Doc }); at >= 0 {
-					if top[at].Sim >= sim {
-						continue
-					}
-					top = slices.Delete(top, at, at+1)
-				}
-			}
-			if len(top) == k {
-				top = slices.Delete(top, 0, 1)
-			}
-			at, _ := slices.BinarySearchFunc(top, x, after)
-			top = slices.Insert(top, at, x)
-			if len(top) == k {
-				low = top[0].Sim
+			if docs[j] != noDoc {
+				top.offer(docs[j], float32(float32(sum)*float32(qs*scales[j])))
 			}
 		}
 	}
-	slices.Reverse(top)
-	return top
+	slices.Reverse(top.list)
+	return top.list
+}
+
+// nearest keeps the k nearest of the docs that are offered, worst first.
+type nearest struct {
+	k      int
+	chunks bool // a doc may be offered more than once
+	pass   func(doc uint32) bool
+	list   []Similar
+}
+
+func (t *nearest) offer(doc uint32, sim float32) {
+	if len(t.list) == t.k && sim < t.list[0].Sim {
+		return
+	}
+	t.insert(Similar{doc, sim})
+}
+
+func (t *nearest) insert(x Similar) {
+	after := func(a, b Similar) int { return cmp.Or(cmp.Compare(a.Sim, b.Sim), cmp.Compare(b.Doc, a.Doc)) }
+	if len(t.list) == t.k && after(x, t.list[0]) < 0 || t.pass != nil && !t.pass(x.Doc) {
+		return
+	}
+	if t.chunks {
+		if at := slices.IndexFunc(t.list, func(s Similar) bool { return s.Doc == x.Doc }); at >= 0 {
+			if t.list[at].Sim >= x.Sim {
+				return
+			}
+			t.list = slices.Delete(t.list, at, at+1)
+		}
+	}
+	if len(t.list) == t.k {
+		t.list = slices.Delete(t.list, 0, 1)
+	}
+	at, _ := slices.BinarySearchFunc(t.list, x, after)
+	t.list = slices.Insert(t.list, at, x)
 }
 
 // Rescore brings the best n of a list that Nearest gave into the order of their originals, which read gives

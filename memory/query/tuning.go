@@ -12,16 +12,16 @@ type Tuning struct {
 	Words, Window float32
 	Bare          float32 // of Window, for a memory whose neighbours alone hold the words
 	// Bonuses, each a share of the score they are added to.
-	Speaker      float32 // said by (or naming) the person the question names
-	Named        float32 // mentions an entity that the question names
-	Session      float32 // the mean of the session's three best
-	SessionTop   int
-	Reply        float32 // follows a question that matches: the answer is in the reply
-	Length       float32 // times ln(1 + words): a greeting is seldom evidence
-	Long         float32 // times the mean: a neighbour of more words counts in a neighbourhood by their share in it
-	Time         float32 // lies in the question's window
-	Dated        float32 // holds a time mention, where the question asks for one
-	Phrase       float32 // holds the question's words next to one another
+	Speaker    float32 // said by (or naming) the person the question names
+	Named      float32 // mentions an entity that the question names
+	Session    float32 // the mean of the session's three best
+	SessionTop int
+	Reply      float32 // follows a question that matches: the answer is in the reply
+	Length     float32 // times ln(1 + words): a greeting is seldom evidence
+	Long       float32 // times the mean: a neighbour of more words counts in a neighbourhood by their share in it
+	Time       float32 // lies in the question's window
+	Dated      float32 // holds a time mention, where the question asks for one
+	Phrase     float32 // holds the question's words next to one another
 	// Vector is nearness in the vector space, a share beside Words and Window. It and CoverVector are set by
 	// judgement, between the shares of the other two and well above what unrelated texts have in the published
 	// models: no real embedding model could be had where the rest was measured.
