@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory"
@@ -21,6 +22,16 @@ func OpenBank(o memory.Options) func(context.Context, string) (Store, error) {
 		s := &bankStore{base: base, now: base}
 		o := o
 		o.Tuning = &s.now
+		present := o.Now
+		if present == nil {
+			present = time.Now
+		}
+		o.Now = func() time.Time {
+			if at := s.asked.Load(); at != nil {
+				return *at
+			}
+			return present()
+		}
 		bank, err := memory.Open(dir, o)
 		if err != nil {
 			return nil, err
@@ -36,6 +47,16 @@ type bankStore struct {
 	bank *memory.Bank
 	base query.Tuning
 	now  query.Tuning
+
+	asked atomic.Pointer[time.Time] // when the question is put; nil: now
+}
+
+func (s *bankStore) AskAt(at time.Time) {
+	if at.IsZero() {
+		s.asked.Store(nil)
+		return
+	}
+	s.asked.Store(&at)
 }
 
 func (s *bankStore) Engine(set Setting) (memory.Engine, error) {

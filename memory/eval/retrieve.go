@@ -44,12 +44,17 @@ func (c *Config) retrieve(ctx context.Context, s Store) error {
 		}
 		settings = append(settings, more...)
 	}
+	askAt := func(time.Time) {}
+	if c, ok := s.(Clock); ok {
+		askAt = c.AskAt
+		defer askAt(time.Time{})
+	}
 	for _, setting := range settings {
 		engine, err := s.Engine(setting)
 		if err != nil {
 			return fmt.Errorf("setting %q: %w", setting.Name, err)
 		}
-		if err := c.retrieveSetting(ctx, list, setting, engine); err != nil {
+		if err := c.retrieveSetting(ctx, list, setting, engine, askAt); err != nil {
 			return fmt.Errorf("setting %q: %w", setting.Name, err)
 		}
 	}
@@ -61,7 +66,7 @@ func (c *Config) retrievedPath(name string) string {
 }
 
 // plan is what one setting has to ask; done records are taken out.
-func (c *Config) plan(list []Conversation, name string, foreign bool) ([]Retrieved, map[string]string, error) {
+func (c *Config) plan(list []Conversation, name string, foreign bool) ([]Retrieved, map[string]Question, error) {
 	done, err := readLines[Retrieved](c.retrievedPath(name))
 	if err != nil {
 		return nil, nil, err
@@ -71,20 +76,20 @@ func (c *Config) plan(list []Conversation, name string, foreign bool) ([]Retriev
 		have[r.key()] = true
 	}
 	var todo []Retrieved
-	text := map[string]string{}
-	add := func(r Retrieved, question string) {
+	asked := map[string]Question{}
+	add := func(r Retrieved, q Question) {
 		if !have[r.key()] {
-			text[r.key()] = question
+			asked[r.key()] = q
 			todo = append(todo, r)
 		}
 	}
 	for _, conv := range list {
 		for _, q := range conv.Questions {
-			add(Retrieved{Conversation: conv.ID, Question: q.ID}, q.Text)
+			add(Retrieved{Conversation: conv.ID, Question: q.ID}, q)
 		}
 	}
 	if !foreign || c.Foreign < 0 {
-		return todo, text, nil
+		return todo, asked, nil
 	}
 	for _, conv := range list {
 		type other struct {
@@ -104,12 +109,12 @@ func (c *Config) plan(list []Conversation, name string, foreign bool) ([]Retriev
 		for i := 0; i < len(others); i += step {
 			o := others[i]
 			r := Retrieved{Conversation: conv.ID, Question: o.q.ID, Of: o.conv.ID}
-			add(r, o.q.Text)
-			r.Renamed = true
-			add(r, rename(o.q.Text, o.conv.speakers(), conv.speakers()))
+			add(r, o.q)
+			r.Renamed, o.q.Text = true, rename(o.q.Text, o.conv.speakers(), conv.speakers())
+			add(r, o.q)
 		}
 	}
-	return todo, text, nil
+	return todo, asked, nil
 }
 
 // rename puts the names of one conversation's speakers in place of another's, first to first.
@@ -123,9 +128,9 @@ func rename(text string, from, to []string) string {
 	return text
 }
 
-func (c *Config) retrieveSetting(ctx context.Context, list []Conversation, setting Setting, engine memory.Engine) error {
+func (c *Config) retrieveSetting(ctx context.Context, list []Conversation, setting Setting, engine memory.Engine, askAt func(time.Time)) error {
 	main := setting.Name == full.Name
-	todo, text, err := c.plan(list, setting.Name, main)
+	todo, asked, err := c.plan(list, setting.Name, main)
 	if err != nil || len(todo) == 0 {
 		return err
 	}
@@ -144,7 +149,10 @@ func (c *Config) retrieveSetting(ctx context.Context, list []Conversation, setti
 	}
 	bar := c.bar(setting.Name, len(todo))
 	for _, r := range todo {
-		if err := ask(ctx, engine, &r, text[r.key()], setting.Relations, budgets, main); err != nil {
+		q := asked[r.key()]
+		at, _ := time.Parse(time.RFC3339, q.At) // zero, the present, where the data give no time
+		askAt(at)
+		if err := ask(ctx, engine, &r, q.Text, setting.Relations, budgets, main); err != nil {
 			out.close()
 			return fmt.Errorf("ask question %s of %s: %w", r.Question, r.Conversation, err)
 		}
@@ -227,7 +235,7 @@ func tokensOf(s string) float64 { return float64(utf8.RuneCountInString(s)) / 4 
 func (c *Config) retrieveFloors(ctx context.Context, list []Conversation) error {
 	index := map[string]*corpus{}
 	for _, f := range floors {
-		todo, text, err := c.plan(list, f.name, false)
+		todo, asked, err := c.plan(list, f.name, false)
 		if err != nil {
 			return err
 		}
@@ -253,7 +261,7 @@ func (c *Config) retrieveFloors(ctx context.Context, list []Conversation) error 
 				index[r.Conversation] = x
 			}
 			began := time.Now()
-			hits := f.rank(x, text[r.key()])
+			hits := f.rank(x, asked[r.key()].Text)
 			r.Micros = time.Since(began).Microseconds()
 			for _, h := range hits[:min(len(hits), rankedLimit)] {
 				r.Ranked = append(r.Ranked, x.turns[h.turn].Source)
@@ -262,7 +270,7 @@ func (c *Config) retrieveFloors(ctx context.Context, list []Conversation) error 
 				r.Contexts = append(r.Contexts, x.pack(hits, b))
 			}
 			r.Confident = true
-			r.WhyAsked = whyQuestion.MatchString(text[r.key()])
+			r.WhyAsked = whyQuestion.MatchString(asked[r.key()].Text)
 			if r.WhyAsked {
 				r.Why = r.Ranked
 			}

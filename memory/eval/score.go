@@ -421,12 +421,13 @@ func (s *scorer) confidence() (Confidence, error) {
 			hops = hops || g.Category == "single-hop"
 		}
 	}
+	told := s.told()
 	var found, foreign, renamed, wrong, single []value
 	for _, r := range list {
 		v := func(b bool) value { return value{r.Conversation, truth(b)} }
 		if r.Of != "" {
 			switch g := s.key.Gold[r.Of][r.Question]; {
-			case g.Unanswerable, hops && g.Category != "single-hop":
+			case g.Unanswerable, hops && g.Category != "single-hop", told(g, r.Of, r.Conversation):
 			case r.Renamed:
 				renamed = append(renamed, v(!r.Confident))
 			default:
@@ -452,4 +453,20 @@ func (s *scorer) confidence() (Confidence, error) {
 	}
 	e := func(v []value) Estimate { return estimate(v, s.c.Seed) }
 	return Confidence{e(found), e(foreign), e(renamed), e(wrong), e(single)}, nil
+}
+
+// told gives a test whether what answers a question of one conversation was said in another too: records of
+// LongMemEval share sessions.
+func (s *scorer) told() func(g Gold, of, in string) bool {
+	said, text := map[string]map[string]bool{}, map[string]map[string]string{}
+	for _, conv := range s.list {
+		said[conv.ID], text[conv.ID] = map[string]bool{}, map[string]string{}
+		for _, t := range conv.Turns {
+			said[conv.ID][t.Text] = true
+			text[conv.ID][t.Source] = t.Text
+		}
+	}
+	return func(g Gold, of, in string) bool {
+		return slices.ContainsFunc(g.Evidence, func(e string) bool { return said[in][text[of][e]] })
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/magma-mcp/magma-mcp/memory"
 )
@@ -39,6 +40,10 @@ type Store interface {
 	Settle(context.Context) error
 	Close() error
 }
+
+// Clock is a Store that can be asked as of a time: the data of LongMemEval say when a question is put, and "three weeks
+// ago" counts from then. The zero time is the present.
+type Clock interface{ AskAt(time.Time) }
 
 // full is the engine as it is.
 var full = Setting{Name: "magma"}

@@ -17,14 +17,18 @@ func (r Report) Text() string {
 	}
 	for _, t := range r.Tables {
 		fmt.Fprintf(&b, "\n%s (95 %% intervals by bootstrap over %d clusters: %s)\n", t.Title, t.Clusters, t.ClusteredBy)
-		fmt.Fprintf(&b, "%-10s %-14s %5s", "system", "questions", "n")
+		wide := 14
+		for _, c := range t.Systems[0].Categories {
+			wide = max(wide, len(c.Name))
+		}
+		fmt.Fprintf(&b, "%-10s %-*s %5s", "system", wide, "questions", "n")
 		for _, m := range shownMeasures {
 			fmt.Fprintf(&b, " %13s", m)
 		}
 		b.WriteByte('\n')
 		for _, s := range t.Systems {
 			for _, c := range s.Categories {
-				fmt.Fprintf(&b, "%-10s %-14s %5d", s.Name, c.Name, c.Measures["MRR"].N)
+				fmt.Fprintf(&b, "%-10s %-*s %5d", s.Name, wide, c.Name, c.Measures["MRR"].N)
 				for _, m := range shownMeasures {
 					cell := ""
 					if e, ok := c.Measures[m]; ok {
@@ -35,7 +39,7 @@ func (r Report) Text() string {
 				b.WriteByte('\n')
 			}
 			if s.Why != nil {
-				fmt.Fprintf(&b, "%-10s %-14s %5d recall@10 %.3f any@10 %.3f\n", s.Name, "asking why", s.Why["any@10"].N, s.Why["recall@10"].Mean, s.Why["any@10"].Mean)
+				fmt.Fprintf(&b, "%-10s %-*s %5d recall@10 %.3f any@10 %.3f\n", s.Name, wide, "asking why", s.Why["any@10"].N, s.Why["recall@10"].Mean, s.Why["any@10"].Mean)
 			}
 		}
 		b.WriteString("difference to the floors, question by question:\n")
@@ -43,7 +47,7 @@ func (r Report) Text() string {
 			if d.Category == Unanswerable {
 				continue
 			}
-			fmt.Fprintf(&b, "  - %-7s %-14s", d.Floor, d.Category)
+			fmt.Fprintf(&b, "  - %-7s %-*s", d.Floor, wide, d.Category)
 			for _, m := range []string{"recall@10", "all@10", "MRR", "evidence≤1000"} {
 				if e, ok := d.Measures[m]; ok {
 					fmt.Fprintf(&b, "  %s %s", m, signed(e))
@@ -73,7 +77,7 @@ func (r Report) Text() string {
 		}
 	}
 	c := r.Confidence
-	fmt.Fprintf(&b, "\nconfident: found evidence trusted %s; foreign questions refused %s, with names swapped in %s; wrong person refused %s, single-hop trusted %s\n",
+	fmt.Fprintf(&b, "\nconfident: found evidence trusted %s; foreign questions refused %s, with names swapped in %s; questions without an answer or to the wrong person refused %s, single-hop trusted %s\n",
 		share(c.FoundTrusted), share(c.ForeignRefused), share(c.RenamedRefused), share(c.WrongPersonRefused), share(c.SingleTrusted))
 	fmt.Fprintf(&b, "remember p50 %.2f p95 %.2f p99 %.2f ms (n=%d); recall p50 %.2f p95 %.2f p99 %.2f ms (n=%d)\n",
 		r.Remember.P50, r.Remember.P95, r.Remember.P99, r.Remember.N, r.Recall.P50, r.Recall.P95, r.Recall.P99, r.Recall.N)
