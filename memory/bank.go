@@ -89,6 +89,7 @@ type Bank struct {
 	nextProj store.Project
 	models   map[uint32]string
 	shards   map[store.Project]*resident
+	tallies  map[store.Project]tally
 	clock    uint64
 
 	analysts  sync.Pool
@@ -139,7 +140,7 @@ func Open(dir string, o Options) (*Bank, error) {
 		o.DefaultProject = "default"
 	}
 	b := &Bank{o: o, kv: o.KV, times: temporal.New(o.Times), fold: cases.Fold(), projects: map[string]store.Project{}, names: map[store.Project]string{},
-		models: map[uint32]string{}, shards: map[store.Project]*resident{}}
+		models: map[uint32]string{}, shards: map[store.Project]*resident{}, tallies: map[store.Project]tally{}}
 	b.analysts.New = func() any { return &analyst{words: text.New(), questions: query.NewAnalyst(b.times, o.Expand)} }
 	if b.kv == nil {
 		if o.Pebble.Logger == nil {

@@ -23,14 +23,25 @@ func (b *Bank) browse(in *inquiry, limit int, out *Recollection) ([]found, error
 		nanos  int32
 		id     graph.ID
 	}
-	var all []cand
+	var best []cand
+	total := 0
 	var traced *index.Shard
+	first := func(x, y cand) int {
+		if x.pinned != y.pinned {
+			if x.pinned {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(y.at, x.at), cmp.Compare(y.nanos, x.nanos), -compareIDs(x.id, y.id))
+	}
 	meta := in.question.Route.Kind == query.Meta
 	for _, p := range in.projects {
 		s, err := b.shard(p)
 		if err != nil {
 			return nil, err
 		}
+		var all []cand
 		s.RLock()
 		f, err := in.filterFor(b, s)
 		if err == nil {
@@ -55,38 +66,25 @@ func (b *Bank) browse(in *inquiry, limit int, out *Recollection) ([]found, error
 		if in.request.Trace && out.Trace == nil {
 			traced = s
 		}
+		slices.SortFunc(all, first)
+		texts := map[int32]bool{} // of a long text its newest segment stands for it
+		all = slices.DeleteFunc(all, func(c cand) bool {
+			w := s.Docs[c.o].PartOf
+			seen := w >= 0 && texts[w]
+			texts[w] = true
+			return seen
+		})
 		s.RUnlock()
 		if err != nil {
 			return nil, err
 		}
+		total += len(all)
+		best = append(best, all[:min(limit, len(all))]...)
+		slices.SortFunc(best, first)
+		best = slices.Clone(best[:min(limit, len(best))]) // the others must not keep their projects' indexes in memory
 	}
-	slices.SortFunc(all, func(x, y cand) int {
-		if x.pinned != y.pinned {
-			if x.pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(y.at, x.at), cmp.Compare(y.nanos, x.nanos), -compareIDs(x.id, y.id))
-	})
-	// Of a long text its newest segment stands for it.
-	texts := map[*index.Shard]map[int32]bool{}
-	all = slices.DeleteFunc(all, func(c cand) bool {
-		c.s.RLock()
-		w := c.s.Docs[c.o].PartOf
-		c.s.RUnlock()
-		if w < 0 {
-			return false
-		}
-		if texts[c.s] == nil {
-			texts[c.s] = map[int32]bool{}
-		}
-		seen := texts[c.s][w]
-		texts[c.s][w] = true
-		return seen
-	})
 	var list []found
-	for i, c := range all[:min(limit, len(all))] {
+	for i, c := range best {
 		c.s.RLock()
 		l, err := b.collect(c.p, c.s, []query.Item{{Doc: c.o, Score: 1 / float64(i+1), Anchor: true}}, map[uint32]*store.Record{})
 		c.s.RUnlock()
@@ -98,7 +96,7 @@ func (b *Bank) browse(in *inquiry, limit int, out *Recollection) ([]found, error
 	if traced != nil {
 		out.Trace = trace(in, traced, &query.Result{Weights: in.question.Route.Weights})
 	}
-	out.Confident, out.Omitted = len(list) > 0, len(all)-len(list)
+	out.Confident, out.Omitted = len(list) > 0, total-len(list)
 	if meta {
 		out.Window = windowOf(&in.question.Time)
 	}

@@ -58,6 +58,7 @@ func (b *Bank) imported(names map[string]store.Project, touched map[store.Projec
 	}
 	for p := range touched {
 		delete(b.shards, p)
+		b.tallies[p] = tally{changes: b.tallies[p].changes + 1}
 	}
 	b.mu.Unlock()
 	ps := make([]store.Project, 0, len(touched))

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"sort"
 	"strings"
 	"unicode"
@@ -99,4 +100,84 @@ func (b *Bank) asked(name string, from *Session) (string, []store.Project, error
 		}
 	}
 	return name, out, nil
+}
+
+// tally is what Projects says of a project. It is counted when it is first asked for and forgotten when the project
+// changes: no write pays for it, and a list of a thousand projects that rest reads nothing.
+type tally struct {
+	changes     uint64 // writes so far, so that a count that a write overtook is not kept
+	known       bool
+	memories    int // long texts count once
+	first, last store.Stamp
+}
+
+// recount notes that memories of a project came or went.
+func (b *Bank) recount(p store.Project) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tallies[p]
+	b.tallies[p] = tally{changes: t.changes + 1}
+}
+
+// count is a project's tally, from its rows: its index is not loaded for it.
+func (b *Bank) count(p store.Project) (tally, error) {
+	b.mu.RLock()
+	t := b.tallies[p]
+	b.mu.RUnlock()
+	if t.known {
+		return t, nil
+	}
+	t.known = true
+	seen := false
+	lo, hi := store.RecordRange(p)
+	err := visit(b.kv, lo, hi, func(_, v []byte) error {
+		at, part, err := store.RecordTime(v)
+		if err != nil {
+			return err
+		}
+		if !part {
+			t.memories++
+		}
+		if !seen || at.Before(t.first) {
+			t.first = at
+		}
+		if !seen || !at.Before(t.last) {
+			t.last = at
+		}
+		seen = true
+		return nil
+	})
+	if err != nil {
+		return t, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tallies[p].changes == t.changes {
+		b.tallies[p] = t
+	}
+	return t, nil
+}
+
+// Projects lists what the store holds, by name.
+func (b *Bank) Projects(ctx context.Context) ([]ProjectInfo, error) {
+	done, err := b.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	out := []ProjectInfo{}
+	for _, n := range b.projectNames() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, _ := b.project(n)
+		t, err := b.count(p)
+		if err != nil {
+			return nil, storageError("listing projects", err)
+		}
+		if t.memories > 0 {
+			out = append(out, ProjectInfo{Project: n, Memories: t.memories, First: formatTime(t.first.Time()), Last: formatTime(t.last.Time())})
+		}
+	}
+	return out, nil
 }

@@ -31,57 +31,6 @@ func (b *Bank) one(ctx context.Context, project string, from *Session) (name str
 	return name, p, s, done, storageError("reading the project", err)
 }
 
-// Projects lists what the store holds. Counting reads the keys of each project.
-func (b *Bank) Projects(ctx context.Context) ([]ProjectInfo, error) {
-	done, err := b.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	out := []ProjectInfo{}
-	for _, n := range b.projectNames() {
-		p, _ := b.project(n)
-		info := ProjectInfo{Project: n}
-		s, err := b.shard(p)
-		if err != nil {
-			return nil, storageError("listing projects", err)
-		}
-		s.RLock()
-		first, last := int64(1<<62), int64(-1<<62)
-		var lo, hi uint32
-		for o := range s.Docs {
-			d := &s.Docs[o]
-			if d.Flags&index.Dead != 0 {
-				continue
-			}
-			if d.PartOf < 0 {
-				info.Memories++
-			}
-			if d.At < first {
-				first, lo = d.At, uint32(o)
-			}
-			if d.At >= last {
-				last, hi = d.At, uint32(o)
-			}
-		}
-		if info.Memories > 0 {
-			for _, x := range []struct {
-				o  uint32
-				to *string
-			}{{lo, &info.First}, {hi, &info.Last}} {
-				if r, _, err := b.get(p, s.Docs[x.o].ID); err == nil {
-					*x.to = formatTime(r.At.Time())
-				}
-			}
-		}
-		s.RUnlock()
-		if info.Memories > 0 {
-			out = append(out, info)
-		}
-	}
-	return out, nil
-}
-
 // semanticSample is how many memories' neighbours are counted for stats; a larger project is sampled. Each takes
 // up to half a millisecond in a project of 100,000, and writers wait meanwhile.
 const semanticSample = 256

@@ -64,36 +64,69 @@ func (b *Bank) Recall(ctx context.Context, q Question) (Recollection, error) {
 // search puts the question to every project asked and merges the answers by score.
 func (b *Bank) search(in *inquiry, limit int, out *Recollection) ([]found, error) {
 	var all []found
+	var best []hit
 	for _, p := range in.projects {
 		s, err := b.shard(p)
 		if err != nil {
 			return nil, err
 		}
-		res, list, err := b.searchOne(in, p, s, limit)
+		res, hits, list, err := b.searchOne(in, p, s, limit)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
+		best, all = append(best, hits...), list
 		out.Omitted += res.Found
 		out.Confident = out.Confident || res.Confident
 		in.coverage = max(in.coverage, res.Coverage)
 		if in.request.Trace && (out.Trace == nil || len(out.Trace.Anchors) == 0) {
 			out.Trace = trace(in, s, &res)
 		}
-	}
-	if len(in.projects) > 1 {
-		slices.SortStableFunc(all, func(x, y found) int {
-			return cmp.Or(cmp.Compare(y.item.Score, x.item.Score), compareIDs(x.record.ID, y.record.ID))
+		// Now, and not at the end: what is in no answer must not keep its project's index in memory.
+		slices.SortStableFunc(best, func(x, y hit) int {
+			return cmp.Or(cmp.Compare(y.item.Score, x.item.Score), compareIDs(x.id, y.id))
 		})
-		all = firstPlaces(all, limit)
+		best = firstPlaces(best, limit)
+	}
+	for _, h := range best {
+		list, err := b.collectHit(h)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
 	}
 	out.Omitted = max(0, out.Omitted-places(all))
 	out.Window = windowOf(&in.question.Time)
 	return all, nil
 }
 
+// hit is one memory of one project's answer, before the answers are merged and it is read.
+type hit struct {
+	project store.Project
+	shard   *index.Shard
+	item    query.Item
+	id      graph.ID
+	counts  graph.ID      // of a segment, the text that it is part of
+	record  *store.Record // where it was read on the way
+}
+
+func (h hit) whole() graph.ID { return h.counts }
+
+// collectHit reads the memory behind a hit; nothing where it was forgotten meanwhile.
+func (b *Bank) collectHit(h hit) ([]found, error) {
+	h.shard.RLock()
+	defer h.shard.RUnlock()
+	if _, ok := h.shard.Find(h.id); !ok {
+		return nil, nil
+	}
+	records := map[uint32]*store.Record{}
+	if h.record != nil {
+		records[h.item.Doc] = h.record
+	}
+	return b.collect(h.project, h.shard, []query.Item{h.item}, records)
+}
+
 // whole is the memory that counts: of a segment, the text that it is part of.
-func (f *found) whole() graph.ID {
+func (f found) whole() graph.ID {
 	if !f.record.PartOf.IsZero() {
 		return f.record.PartOf
 	}
@@ -101,7 +134,7 @@ func (f *found) whole() graph.ID {
 }
 
 // places is how many memories a list holds, a long text counted once; firstPlaces is the first of limit places.
-func places(list []found) int {
+func places[T interface{ whole() graph.ID }](list []T) int {
 	seen := map[graph.ID]bool{}
 	for i := range list {
 		seen[list[i].whole()] = true
@@ -109,9 +142,9 @@ func places(list []found) int {
 	return len(seen)
 }
 
-func firstPlaces(list []found, limit int) []found {
+func firstPlaces[T interface{ whole() graph.ID }](list []T, limit int) []T {
 	seen := map[graph.ID]bool{}
-	return slices.DeleteFunc(list, func(f found) bool {
+	return slices.DeleteFunc(list, func(f T) bool {
 		if !seen[f.whole()] && len(seen) == limit {
 			return true
 		}
@@ -130,12 +163,14 @@ func compareIDs(a, b graph.ID) int {
 	return 1
 }
 
-func (b *Bank) searchOne(in *inquiry, p store.Project, s *index.Shard, limit int) (query.Result, []found, error) {
+// searchOne puts the question to one project. Where it is the only one, its answer is read at once; else it is
+// hits, and most of them are not read at all.
+func (b *Bank) searchOne(in *inquiry, p store.Project, s *index.Shard, limit int) (res query.Result, hits []hit, list []found, err error) {
 	s.RLock()
 	defer s.RUnlock()
 	f, err := in.filterFor(b, s)
 	if err != nil {
-		return query.Result{}, nil, err
+		return res, nil, nil, err
 	}
 	req := in.request
 	req.Filter, req.Limit = f, limit
@@ -147,9 +182,15 @@ func (b *Bank) searchOne(in *inquiry, p store.Project, s *index.Shard, limit int
 		}
 		return ""
 	}
-	res := query.Run(s, &req)
-	list, err := b.collect(p, s, res.Items, records)
-	return res, list, err
+	res = query.Run(s, &req)
+	if len(in.projects) == 1 {
+		list, err = b.collect(p, s, res.Items, records)
+		return res, nil, list, err
+	}
+	for _, it := range res.Items {
+		hits = append(hits, hit{p, s, it, s.Docs[it.Doc].ID, s.Docs[root(s, it.Doc)].ID, records[it.Doc]})
+	}
+	return res, hits, nil, nil
 }
 
 // record reads a shard's memory from the store; nil where it is gone.

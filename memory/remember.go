@@ -321,6 +321,7 @@ func (b *Bank) applied(p store.Project, w *writing, known bool, states map[graph
 		b.projects[w.project], b.names[p], b.nextProj = p, w.project, p
 		b.mu.Unlock()
 	}
+	b.recount(p)
 	b.change(p, func(s *index.Shard) {
 		for i, r := range w.parts {
 			s.Add(r, nil, w.analyses[i])

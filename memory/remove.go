@@ -167,6 +167,7 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	b.recount(p)
 	g.gone = append(g.gone, gone...)
 	b.change(p, func(s *index.Shard) {
 		for i := range dropped {

@@ -226,6 +226,23 @@ func DecodeRecord(id graph.ID, msg []byte) (*Record, error) {
 	return r, nil
 }
 
+// RecordTime reads of a record when it happened and whether it is part of another, which is far cheaper than the whole.
+func RecordTime(msg []byte) (at Stamp, part bool, err error) {
+	err = fields(msg, func(n protowire.Number, _ uint64, b []byte) (err error) {
+		switch n {
+		case 9:
+			at, err = readStamp(b)
+		case 19:
+			part = true
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+	}
+	return at, part, err
+}
+
 func stampPtr(b []byte) (*Stamp, error) {
 	s, err := readStamp(b)
 	return &s, err

@@ -30,6 +30,9 @@ func (s Stamp) Time() time.Time {
 	return t.In(time.FixedZone("", int(s.Offset)))
 }
 
+// Before reports whether s is an earlier instant than t.
+func (s Stamp) Before(t Stamp) bool { return s.Sec < t.Sec || s.Sec == t.Sec && s.Nanos < t.Nanos }
+
 func (s Stamp) String() string { return s.Time().Format(time.RFC3339Nano) }
 
 // Record is a memory as it was given: never rewritten. A long text that was split has Segments and its
