@@ -216,16 +216,17 @@ func TestForgetOnceGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	crashes, halfway := 0, 0
-	every := int64(5)
+	every := int64(2)
 	if long {
 		every = 1
 	}
 	for k := 1 + rand.Int64N(every); ; k += every {
 		mem := base.CrashClone(vfs.CrashCloneCfg{})
 		var count atomic.Int64
+		var on atomic.Bool
 		var after []*vfs.MemFS
 		b, err := Open("store", withFS(f.opts, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && count.Add(1) == k {
+			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && count.Add(1) == k {
 				for _, percent := range []int{0, 100} {
 					after = append(after, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(k), 2))}))
 				}
@@ -235,9 +236,11 @@ func TestForgetOnceGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		on.Store(true)
 		if _, err := b.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm}); err != nil {
 			t.Fatal(err)
 		}
+		on.Store(false)
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
