@@ -60,9 +60,14 @@ func (b *Bank) change(p store.Project, f func(*index.Shard)) {
 	}
 }
 
-// readShard builds a project's index from its rows, in the order of writing. Records and analyses are read and
+// readShard builds a project's index from its rows, in the order of writing. Records, analyses and vectors are read and
 // decoded beside one another.
 func (b *Bank) readShard(kv store.Reader, p store.Project) (*index.Shard, error) {
+	var vectors []heldVectors
+	var unread error
+	var reading sync.WaitGroup
+	reading.Go(func() { vectors, unread = b.readVectors(kv, p) })
+	defer reading.Wait()
 	states := map[graph.ID]*store.State{}
 	lo, hi := store.StateRange(p)
 	for row, err := range kv.Scan(lo, hi) {
@@ -125,9 +130,10 @@ func (b *Bank) readShard(kv store.Reader, p store.Project) (*index.Shard, error)
 		s.Add(r, st, an)
 		b.addWords(s, r.ID, an)
 	}
-	if err := b.loadVectors(kv, p, s); err != nil {
-		return nil, err
+	if reading.Wait(); unread != nil {
+		return nil, unread
 	}
+	holdVectors(s, vectors)
 	if err := b.loadDerived(kv, p, s); err != nil {
 		return nil, err
 	}

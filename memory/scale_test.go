@@ -1,20 +1,28 @@
 package memory
 
 import (
+	"context"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
 // TestScale measures a store at sizes: MAGMA_SCALE=10000,100000,1000000 (memories), with MAGMA_LONG=1. Times
 // are of the wall and of the processor (on a busy machine only the latter is comparable); background work is
-// off, so that what is measured is the call. It fails where an index answers late beyond doubt, by processor time.
+// off, so that what is measured is the call. With MAGMA_SCALE_DIM=384 every memory has a vector of so many dimensions, and a
+// question is embedded too. With MAGMA_SCALE_DIR=FOLDER the stores stay there, nothing is forgotten in them, and a second
+// run, which finds them filled, shows what a process needs that only opens and asks. It fails where an index answers late
+// beyond doubt, by processor time.
 func TestScale(t *testing.T) {
 	if !long {
 		t.Skip("MAGMA_LONG is not 1")
@@ -23,13 +31,67 @@ func TestScale(t *testing.T) {
 	if sizes == "" {
 		sizes = "10000,100000"
 	}
+	dim := 0
+	if d := os.Getenv("MAGMA_SCALE_DIM"); d != "" {
+		if _, err := fmt.Sscan(d, &dim); err != nil {
+			t.Fatalf("MAGMA_SCALE_DIM: %v", err)
+		}
+	}
 	for _, s := range strings.Split(sizes, ",") {
 		var n int
 		if _, err := fmt.Sscan(s, &n); err != nil {
 			t.Fatalf("MAGMA_SCALE: %v", err)
 		}
-		t.Run(fmt.Sprintf("memories=%d", n), func(t *testing.T) { scale(t, n) })
+		t.Run(fmt.Sprintf("memories=%d,dim=%d", n, dim), func(t *testing.T) {
+			dir, keep := t.TempDir(), os.Getenv("MAGMA_SCALE_DIR")
+			if keep != "" {
+				dir = filepath.Join(keep, fmt.Sprintf("%d-%d", n, dim))
+			}
+			scale(t, dir, keep != "", n, dim)
+		})
 	}
+}
+
+// scattered is an embedder of no meaning: each word of a text adds a few numbers of its own, so that texts are
+// alike by the words they share.
+type scattered struct{ dim int }
+
+func (e scattered) Space() embed.Space {
+	return embed.Space{Provider: "test", Model: "scattered", Dimensions: e.dim}
+}
+
+func (e scattered) Chunks(text string) []string { return []string{text} }
+
+func (e scattered) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, e.dim)
+		for _, w := range strings.Fields(text) {
+			h := fnv.New64a()
+			h.Write([]byte(w))
+			x := h.Sum64()
+			for range 24 {
+				x ^= x << 13
+				x ^= x >> 7
+				x ^= x << 17
+				v[x%uint64(e.dim)] += float32(int64(x>>32&1)*2 - 1)
+			}
+		}
+		noise := uint32(len(text)) | 1 // real vectors cannot be compressed either
+		for j := range v {
+			noise = noise*1664525 + 1013904223
+			v[j] += float32(noise>>8) / (1 << 26)
+		}
+		var sq float64
+		for _, x := range v {
+			sq += float64(x) * float64(x)
+		}
+		for j := range v {
+			v[j] /= float32(math.Sqrt(max(sq, 1)))
+		}
+		out[i] = v
+	}
+	return out, nil
 }
 
 // spell is how long something took, by the wall and by the processor.
@@ -45,6 +107,18 @@ func timed(f func()) spell {
 	return spell{time.Since(at), cpuTime() - cpu}
 }
 
+// residentPeak is the most memory that this process has had, in bytes; 0 where the system does not say.
+func residentPeak() int {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kb := 0
+	fmt.Sscan(rest, &kb)
+	return kb << 10
+}
+
 // quantiles are the middle and the 95th of a hundred, each of the two clocks by itself.
 func quantiles(l []spell) (p50, p95 spell) {
 	var wall, cpu []time.Duration
@@ -57,15 +131,19 @@ func quantiles(l []spell) (p50, p95 spell) {
 	return at(50), at(95)
 }
 
-func scale(t *testing.T, n int) {
-	dir := t.TempDir()
+func scale(t *testing.T, dir string, kept bool, n, dim int) {
 	o := Options{Zone: time.UTC, Paused: true}
+	if dim > 0 {
+		o.Embedder = embed.Fixed(scattered{dim})
+	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+	_, err := os.Stat(dir)
+	filledBefore := kept && err == nil
 	b, err := Open(dir, o)
 	must(err)
 	talk := newTalker(1)
@@ -73,14 +151,20 @@ func scale(t *testing.T, n int) {
 	note := func(i int) *Note {
 		return &Note{Content: talk.sentence(), Speaker: []string{"Ana", "Bo"}[i%2], Session: fmt.Sprint("s", i/25), OccurredAt: at.Add(time.Duration(i) * time.Minute).Format(time.RFC3339), Source: fmt.Sprint("D", i)}
 	}
-	filled := timed(func() {
-		for i := range n {
-			w, err := b.prepare(note(i))
-			must(err)
-			_, _, err = b.commit(w) // the last sync covers all before it
-			must(err)
+	if !filledBefore {
+		filled := timed(func() {
+			for i := range n {
+				w, err := b.prepare(note(i))
+				must(err)
+				_, _, err = b.commit(w) // the last sync covers all before it
+				must(err)
+			}
+		})
+		t.Logf("filled %v", filled)
+		if dim > 0 {
+			t.Logf("background work %v", timed(func() { must(b.Settle(ctx)) }))
 		}
-	})
+	}
 	must(b.Close())
 	opened := timed(func() { b, err = Open(dir, o); must(err) })
 	first := timed(func() { _, err := b.Recall(ctx, Question{Query: "What did Ana say about the garden?"}); must(err) })
@@ -93,6 +177,7 @@ func scale(t *testing.T, n int) {
 		x := note(n + i)
 		remembers = append(remembers, timed(func() { _, err := b.Remember(ctx, *x); must(err) }))
 	}
+	peak := residentPeak()
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -100,8 +185,12 @@ func scale(t *testing.T, n int) {
 	must(err)
 	p50, p95 := quantiles(recalls)
 	w50, w95 := quantiles(remembers)
-	t.Logf("filled %v; open %v, first recall %v; recall p50 %v p95 %v; remember p50 %v p95 %v; heap %d MB, disk %d B a memory",
-		filled, opened, first, p50, p95, w50, w95, m.HeapAlloc>>20, size/int64(n))
+	t.Logf("open %v, first recall %v; recall p50 %v p95 %v; remember p50 %v p95 %v; heap %d MB, resident at most %d MB, disk %d B a memory",
+		opened, first, p50, p95, w50, w95, m.HeapAlloc>>20, peak>>20, size/int64(n))
+	if kept {
+		must(b.Close())
+		return
+	}
 	forget := func(what string, c Choice, want int) {
 		t.Helper()
 		took := timed(func() {

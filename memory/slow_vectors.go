@@ -338,10 +338,18 @@ func (b *Bank) modelNumbers() []uint32 {
 	return out
 }
 
-// loadVectors reads a project's vectors of every space into its index.
-func (b *Bank) loadVectors(kv store.Reader, p store.Project, s *index.Shard) error {
+// heldVectors are a project's vectors of one space, by the place of their memories' ids in ids.
+type heldVectors struct {
+	number uint32
+	ids    []graph.ID
+	*index.VectorSpace
+}
+
+// readVectors reads a project's vectors of every space. It needs no index, so that it runs while that is made.
+func (b *Bank) readVectors(kv store.Reader, p store.Project) ([]heldVectors, error) {
+	var out []heldVectors
 	for _, sp := range b.back.rows.table() {
-		space := index.NewVectorSpace(sp.Dimensions)
+		space := heldVectors{number: sp.number, VectorSpace: index.NewVectorSpace(sp.Dimensions)}
 		vec := make([]float32, sp.Dimensions)
 		lo, hi := store.VectorRange(p, sp.number)
 		err := visit(kv, lo, hi, func(k, v []byte) error {
@@ -349,20 +357,29 @@ func (b *Bank) loadVectors(kv store.Reader, p store.Project, s *index.Shard) err
 			if len(v) != 8+2*len(vec) {
 				return fmt.Errorf("%w: a vector of %d bytes in a space of %d dimensions", store.ErrCorrupt, len(v), len(vec))
 			}
-			if o, ok := s.Find(id); ok {
-				store.ReadVector(vec, v)
-				space.Add(o, chunk, vec)
+			if n := len(space.ids); n == 0 || space.ids[n-1] != id {
+				space.ids = append(space.ids, id)
 			}
+			store.ReadVector(vec, v)
+			space.Add(uint32(len(space.ids)-1), chunk, vec)
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if space.Len() > 0 {
-			s.Vectors[sp.number] = space
+		out = append(out, space)
+	}
+	return out, nil
+}
+
+// holdVectors puts vectors that were read into the index of their memories. A vector without one is left out.
+func holdVectors(s *index.Shard, list []heldVectors) {
+	for _, v := range list {
+		v.Renumber(func(n uint32) (uint32, bool) { return s.Find(v.ids[n]) })
+		if v.Len() > 0 {
+			s.Vectors[v.number] = v.VectorSpace
 		}
 	}
-	return nil
 }
 
 // questionVector is a question in one space.

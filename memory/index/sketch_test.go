@@ -79,3 +79,34 @@ func TestSketch(t *testing.T) {
 		t.Errorf("with a filter that few pass: %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
 	}
 }
+
+// TestRenumber: a space that was read under other numbers is the one that was made under the right ones.
+func TestRenumber(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	const dim = 40
+	held, want := NewVectorSpace(dim), NewVectorSpace(dim)
+	for i := range uint32(500) {
+		for chunk := range uint16(1 + i%3) {
+			v := clustered(r, 1, dim, 1, 1)[0]
+			held.Add(i, chunk, v)
+			if i%7 != 0 {
+				want.Add(1000-i, chunk, v)
+			}
+		}
+	}
+	held.Renumber(func(d uint32) (uint32, bool) { return 1000 - d, d%7 != 0 })
+	if held.Len() != want.Len() || held.Has(1000) || !held.Has(999) {
+		t.Fatalf("%d vectors, want %d", held.Len(), want.Len())
+	}
+	for range 20 {
+		q := clustered(r, 1, dim, 1, 1)[0]
+		if a, b := held.Nearest(q, 30, nil), want.Nearest(q, 30, nil); !slices.Equal(a, b) {
+			t.Fatalf("renumbered %v, want %v", a, b)
+		}
+	}
+	held.Remove(999)
+	held.Add(5, 0, clustered(r, 1, dim, 1, 1)[0])
+	if held.Has(999) || !held.Has(5) {
+		t.Error("a renumbered space does not change as another")
+	}
+}

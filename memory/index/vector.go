@@ -41,45 +41,80 @@ func NewVectorSpace(dim int) *VectorSpace {
 
 // Add takes in one unit vector of a doc.
 func (v *VectorSpace) Add(doc uint32, chunk uint16, vec []float32) {
-	q := quantize(vec)
 	var r int32
 	if n := len(v.free); n > 0 {
 		r = v.free[n-1]
 		v.free = v.free[:n-1]
 	} else {
-		r = int32(len(v.docs))
-		if int(r)%blockRows == 0 {
-			v.blocks = append(v.blocks, nil)
-		}
-		b := &v.blocks[len(v.blocks)-1]
-		*b = append(*b, make([]int8, v.stride)...)
-		if v.Dim >= sketchDim {
-			v.signs = append(v.signs, make([]uint64, (v.Dim+63)/64)...)
-		}
-		v.docs = append(v.docs, noDoc)
-		v.scales = append(v.scales, 0)
-		v.chunk = append(v.chunk, 0)
-		v.next = append(v.next, -1)
+		r = v.grow()
 	}
-	copy(v.row(r), q[:v.Dim])
+	row := v.row(r)[:v.Dim]
+	squares := quantize(row, vec)
 	if v.Dim >= sketchDim {
 		w := (v.Dim + 63) / 64
 		sketch(v.signs[int(r)*w:int(r)*w], vec)
 	}
-	var squares int64
-	for _, x := range q[:v.Dim] {
-		squares += int64(x) * int64(x)
-	}
-	v.docs[r], v.scales[r], v.chunk[r] = doc, 0, chunk
+	v.scales[r], v.chunk[r] = 0, chunk
 	if squares > 0 {
 		v.scales[r] = float32(1 / math.Sqrt(float64(squares)))
 	}
+	v.assign(r, doc)
+}
+
+// grow adds a row.
+func (v *VectorSpace) grow() int32 {
+	r := len(v.docs)
+	if r%blockRows == 0 {
+		size := 0 // the first block grows with its rows
+		if r > 0 {
+			size = blockRows * v.stride
+		}
+		v.blocks = append(v.blocks, make([]int8, 0, size))
+	}
+	b := &v.blocks[len(v.blocks)-1]
+	*b = append(*b, make([]int8, v.stride)...)
+	if v.Dim >= sketchDim {
+		v.signs = append(v.signs, make([]uint64, (v.Dim+63)/64)...)
+	}
+	v.docs = append(v.docs, noDoc)
+	v.scales = append(v.scales, 0)
+	v.chunk = append(v.chunk, 0)
+	v.next = append(v.next, -1)
+	return int32(r)
+}
+
+// assign makes a row one of doc's.
+func (v *VectorSpace) assign(r int32, doc uint32) {
+	v.docs[r] = doc
 	for int(doc) >= len(v.head) {
 		v.head = append(v.head, -1)
 	}
 	v.next[r] = v.head[doc]
 	v.chunks = v.chunks || v.head[doc] >= 0
 	v.head[doc] = r
+}
+
+// Renumber gives every doc the number that to says, and takes out those of which it says none. It is for a space that
+// was read before its docs were.
+func (v *VectorSpace) Renumber(to func(doc uint32) (uint32, bool)) {
+	v.head, v.free, v.chunks = v.head[:0], v.free[:0], false
+	for i := range v.docs {
+		r := int32(i)
+		if d, ok := v.docs[r], false; d != noDoc {
+			if d, ok = to(d); ok {
+				v.assign(r, d)
+				continue
+			}
+		}
+		v.clear(r)
+	}
+}
+
+// clear frees a row.
+func (v *VectorSpace) clear(r int32) {
+	v.docs[r], v.scales[r], v.next[r] = noDoc, 0, -1
+	clear(v.row(r))
+	v.free = append(v.free, r)
 }
 
 func (v *VectorSpace) row(r int32) []int8 {
@@ -98,29 +133,29 @@ func (v *VectorSpace) Remove(doc uint32) {
 	}
 	for r := v.head[doc]; r >= 0; {
 		after := v.next[r]
-		v.docs[r], v.scales[r], v.next[r] = noDoc, 0, -1
-		clear(v.row(r))
-		v.free = append(v.free, r)
+		v.clear(r)
 		r = after
 	}
 	v.head[doc] = -1
 }
 
-// quantize rounds a vector to 8 bits, its largest number becoming 127 or -127. Its length is lost: a row is
-// of length 1 by definition.
-func quantize(vec []float32) []int8 {
-	var m float64
+// quantize rounds a vector to 8 bits, its largest number becoming 127 or -127, and gives the sum of their squares.
+// Its length is lost: a row is of length 1 by definition.
+func quantize(q []int8, vec []float32) (squares int64) {
+	var m float32
 	for _, x := range vec {
-		m = max(m, math.Abs(float64(x)))
+		m = max(m, x, -x)
 	}
-	q := make([]int8, len(vec))
 	if m == 0 {
-		return q
+		clear(q)
+		return 0
 	}
 	for i, x := range vec {
-		q[i] = int8(math.RoundToEven(float64(x) / m * 127))
+		n := int64(math.RoundToEven(float64(x) / float64(m) * 127))
+		q[i] = int8(n)
+		squares += n * n
 	}
-	return q
+	return squares
 }
 
 // wide rounds a question to 16 bits, or as many as no sum over a row can overflow 32 bits with, so that only

@@ -64,11 +64,8 @@ func TestNearestAgainstAModel(t *testing.T) {
 			}
 			v := unitVector(r, dim)
 			s.Add(doc, uint16(len(model[doc])), v)
-			q := quantize(v)
-			var squares float64
-			for _, x := range q {
-				squares += float64(x) * float64(x)
-			}
+			q := make([]int8, dim)
+			squares := float64(quantize(q, v))
 			back := make([]float32, dim)
 			for i, x := range q {
 				back[i] = float32(float64(x) / math.Sqrt(squares))
