@@ -306,7 +306,7 @@ func storageError(doing string, err error) error {
 	case errors.Is(err, store.ErrClosed):
 		return Errorf(CodeClosed, "the memory is closed; start magma-mcp again: %w", err)
 	case errors.Is(err, store.ErrKey):
-		return Errorf(CodeStorage, "%s: set store.key_file, or MAGMA_KEY, to the key it was encrypted with: %w", doing, err)
+		return Errorf(CodeStorage, "%s: set store.key_file, store.keyring or MAGMA_KEY to the key it was encrypted with: %w", doing, err)
 	case errors.Is(err, store.ErrCorrupt):
 		return Errorf(CodeStorage, "%s: the store is damaged; run `magma-mcp check`, then `magma-mcp repair`: %w", doing, err)
 	}

@@ -27,7 +27,7 @@ func (a *app) bankOptions() (memory.Options, error) {
 	c := a.config
 	key, err := c.storeKey(os.Getenv)
 	if err != nil {
-		return memory.Options{}, err
+		return memory.Options{}, memory.Errorf(memory.CodeStorage, "opening the store: %w", err)
 	}
 	o := memory.Options{
 		Pebble: store.PebbleOptions{

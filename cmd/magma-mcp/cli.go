@@ -38,8 +38,9 @@ type cli struct {
 	Backup   backupCommand   `cmd:"" help:"Copy the store into a dated folder while it is used, and check the copy."`
 	Restore  restoreCommand  `cmd:"" help:"Put a backup in the place of the store, once it is checked."`
 	Repair   repairCommand   `cmd:"" help:"Salvage a damaged store: keep what can be read, make the rest anew."`
-	Encrypt  encryptCommand  `cmd:"" help:"Encrypt the store with the key in a file, or give it another key."`
+	Encrypt  encryptCommand  `cmd:"" help:"Encrypt the store with a key in a file or the keyring, or give it another key."`
 	Decrypt  decryptCommand  `cmd:"" help:"Write the store without encryption."`
+	Key      keyCommand      `cmd:"" help:"Print the store's encryption key, for a copy in a safe place."`
 	Setup    setupCommand    `cmd:"" help:"Write a client's settings, so that it starts the memory; --undo takes it back."`
 	Doctor   doctorCommand   `cmd:"" help:"Check everything between a client and its memories; say what to do."`
 	Eval     evalCommand     `cmd:"" help:"Measure what is found on conversations with questions; a table, JSON and a page with plots."`

@@ -47,6 +47,7 @@ type StoreConfig struct {
 	ResidentMemories int    `toml:"resident_memories"`
 	MaxContentKB     int    `toml:"max_content_kb"`
 	KeyFile          string `toml:"key_file"`
+	Keyring          string `toml:"keyring"`
 }
 
 // RetentionConfig is a rule: memories of a project ("*" is all) and a kind ("" is all) go after days.
@@ -250,6 +251,9 @@ func (c Config) check() error {
 		if _, nameErr := memory.CanonicalProject(r.Project, "", true); nameErr != nil || r.Project == "" || r.Days < 1 {
 			err = errors.Join(err, fmt.Errorf(`retention, rule %d: it needs a project ("*" is all) and days, at least 1`, i+1))
 		}
+	}
+	if c.Store.KeyFile != "" && c.Store.Keyring != "" {
+		err = errors.Join(err, errors.New("store: key_file and keyring are both set; the key lies in one of them"))
 	}
 	if c.Backup.Every != 0 && c.Backup.Every < Duration(time.Minute) || c.Backup.Keep < 0 {
 		err = errors.Join(err, fmt.Errorf("backup: every %v, keep %d came; every is 0s (none) or at least 1m, keep at least 0 (all)", time.Duration(c.Backup.Every), c.Backup.Keep))
