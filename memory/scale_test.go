@@ -107,6 +107,51 @@ func timed(f func()) spell {
 	return spell{time.Since(at), cpuTime() - cpu}
 }
 
+// variety asks what else is asked: windows of time, filters, and the other tools.
+func variety(t *testing.T, b *Bank, talk *talker, at time.Time, n int) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range []struct {
+		what string
+		ask  func() error
+	}{
+		{"a month", func() error {
+			_, err := b.Recall(ctx, Question{Query: "What happened to " + talk.word() + " in " + at.AddDate(0, 0, talk.r.IntN(1+n/1440)).Format("January 2006") + "?"})
+			return err
+		}},
+		{"all years", func() error { _, err := b.Recall(ctx, Question{Query: "What happened since 2024?"}); return err }},
+		{"one session", func() error {
+			_, err := b.Recall(ctx, Question{Query: "What did Ana say about " + talk.word() + "?", Filter: Filter{Session: fmt.Sprint("s", talk.r.IntN(n/25))}})
+			return err
+		}},
+		{"until noon", func() error {
+			_, err := b.Recall(ctx, Question{Query: talk.word() + " " + talk.word(), Filter: Filter{Until: "2024-01-01T12:00:00Z"}})
+			return err
+		}},
+		{"why", func() error {
+			_, err := b.Why(ctx, WhyQuestion{Query: "Why did Ana like " + talk.word() + "?"})
+			return err
+		}},
+		{"when", func() error {
+			_, err := b.When(ctx, WhenQuestion{Query: "When did Bo see " + talk.word() + "?"})
+			return err
+		}},
+		{"stats", func() error { _, err := b.Stats(ctx, ""); return err }},
+	} {
+		var l []spell
+		for range 40 {
+			l = append(l, timed(func() { must(q.ask()) }))
+		}
+		p50, p95 := quantiles(l)
+		t.Logf("%s: p50 %v p95 %v", q.what, p50, p95)
+	}
+}
+
 // residentPeak is the most memory that this process has had, in bytes; 0 where the system does not say.
 func residentPeak() int {
 	status, err := os.ReadFile("/proc/self/status")
@@ -187,6 +232,7 @@ func scale(t *testing.T, dir string, kept bool, n, dim int) {
 	w50, w95 := quantiles(remembers)
 	t.Logf("open %v, first recall %v; recall p50 %v p95 %v; remember p50 %v p95 %v; heap %d MB, resident at most %d MB, disk %d B a memory",
 		opened, first, p50, p95, w50, w95, m.HeapAlloc>>20, peak>>20, size/int64(n))
+	variety(t, b, talk, at, n)
 	if kept {
 		must(b.Close())
 		return

@@ -48,6 +48,7 @@ func buildVersion() string {
 }
 
 func main() {
+	collectEarly()
 	out := guardStdout()
 	// A client that is gone shows as a failed write, after which the store is closed in order; the
 	// signal would end the process on the spot.
