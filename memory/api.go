@@ -453,6 +453,29 @@ type Timeline struct {
 	Omitted int             `json:"omitted"`
 }
 
+// Days are the entries by the day they begin on ("2024-05-17"), each memory once a day: it names its own day too. What
+// has no beginning stands with what is before it.
+func (t Timeline) Days(f func(day string, entries []TimelineEntry)) {
+	day, shown := "", map[string]bool{}
+	var list []TimelineEntry
+	for _, e := range t.Entries {
+		if e.Start != nil && len(*e.Start) >= 10 && (*e.Start)[:10] != day {
+			if len(list) > 0 {
+				f(day, list)
+			}
+			day, list = (*e.Start)[:10], nil
+			clear(shown)
+		}
+		if !shown[e.Memory] {
+			shown[e.Memory] = true
+			list = append(list, e)
+		}
+	}
+	if len(list) > 0 {
+		f(day, list)
+	}
+}
+
 // TimelineEntry is one line of a timeline. Expression is empty for a memory's own time.
 type TimelineEntry struct {
 	Start      *string `json:"start"`

@@ -114,26 +114,21 @@ func timelinePage(t memory.Timeline) string {
 	if len(t.Entries) == 0 {
 		b.WriteString("\nNothing is remembered of that time.\n")
 	}
-	day, shown := "", map[string]bool{}
-	for _, e := range t.Entries {
-		if e.Start != nil && len(*e.Start) >= 10 && (*e.Start)[:10] != day {
-			day = (*e.Start)[:10]
+	t.Days(func(day string, entries []memory.TimelineEntry) {
+		if day != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n", day)
-			clear(shown)
 		}
-		if shown[e.Memory] { // it names its own day too
-			continue
+		for _, e := range entries {
+			fmt.Fprintf(&b, "- [%s] ", e.Ref)
+			if e.Expression != "" {
+				fmt.Fprintf(&b, "%q, %s: ", line(e.Expression), tools.Interval(e.Start, e.End, e.Grain))
+			}
+			if e.Speaker != "" {
+				b.WriteString(line(e.Speaker) + ": ")
+			}
+			b.WriteString(line(e.Content) + "\n")
 		}
-		shown[e.Memory] = true
-		fmt.Fprintf(&b, "- [%s] ", e.Ref)
-		if e.Expression != "" {
-			fmt.Fprintf(&b, "%q, %s: ", line(e.Expression), tools.Interval(e.Start, e.End, e.Grain))
-		}
-		if e.Speaker != "" {
-			b.WriteString(line(e.Speaker) + ": ")
-		}
-		b.WriteString(line(e.Content) + "\n")
-	}
+	})
 	if t.Omitted > 0 {
 		fmt.Fprintf(&b, "\n%d more: narrow since and until.\n", t.Omitted)
 	}

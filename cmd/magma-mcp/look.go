@@ -88,33 +88,32 @@ func timelineText(t memory.Timeline) string {
 		return fmt.Sprintf("Nothing is remembered of that time in project %q.", t.Project)
 	}
 	var b strings.Builder
-	day, shown := "", map[string]bool{}
-	for _, e := range t.Entries {
-		if e.Start != nil && len(*e.Start) >= 10 && (*e.Start)[:10] != day {
-			if day != "" {
-				b.WriteByte('\n')
-			}
-			day = (*e.Start)[:10]
+	t.Days(func(day string, entries []memory.TimelineEntry) {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if day != "" {
 			b.WriteString(day + "\n")
-			clear(shown)
 		}
-		if shown[e.Memory] { // it names its own day too
-			continue
+		for _, e := range entries {
+			fmt.Fprintf(&b, "  [%s] ", e.Ref)
+			if e.Expression != "" {
+				fmt.Fprintf(&b, "(%q, %s) ", oneLine(e.Expression), tools.Interval(e.Start, e.End, e.Grain))
+			}
+			b.WriteString(said(oneLine(e.Speaker), oneLine(e.Content)) + "\n")
 		}
-		shown[e.Memory] = true
-		fmt.Fprintf(&b, "  [%s] ", e.Ref)
-		if e.Expression != "" {
-			fmt.Fprintf(&b, "(%q, %s) ", oneLine(e.Expression), tools.Interval(e.Start, e.End, e.Grain))
-		}
-		if e.Speaker != "" {
-			b.WriteString(oneLine(e.Speaker) + ": ")
-		}
-		b.WriteString(oneLine(e.Content) + "\n")
-	}
+	})
 	if t.Omitted > 0 {
 		fmt.Fprintf(&b, "%d more: narrow --since and --until, or raise --limit.\n", t.Omitted)
 	}
 	return b.String()
+}
+
+func said(speaker, content string) string {
+	if speaker == "" {
+		return content
+	}
+	return speaker + ": " + content
 }
 
 func statsText(s memory.Stats) string {
