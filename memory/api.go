@@ -50,8 +50,9 @@ type Session struct {
 	Client string `json:"client,omitempty"`
 	// Zone is the IANA time zone of the asker, "" for the engine's own.
 	Zone string `json:"zone,omitempty"`
-	// Allowed limits project "*" to these (canonical names, or prefixes that end in "/"); nil allows all.
-	Allowed []string `json:"allowed,omitempty"`
+	// Allowed limits project "*" to these (canonical names, or prefixes that end in "/"); nil allows all, an empty
+	// list none, across JSON too.
+	Allowed []string `json:"allowed,omitzero"`
 }
 
 // Note is what remember takes. Times are as the caller gave them: RFC 3339, a date, or plain words.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -151,4 +152,18 @@ func TestManyProjects(t *testing.T) {
 	t.Logf("%d projects of %d memories, %d may be resident: open %v, list %v, again %v, first recall in one %v, over all %v, another %v, the newest of all %v; heap %d MB",
 		projects, each, budget, opened, listed, again, one, all, exact, browsed, m.HeapAlloc>>20)
 	must(b.Close())
+}
+
+// TestNoProjectIsNone: an empty list of allowed projects stays one on its way through JSON, and allows none.
+func TestNoProjectIsNone(t *testing.T) {
+	for want, s := range map[string]Session{`{}`: {}, `{"allowed":[]}`: {Allowed: []string{}}, `{"allowed":["a"]}`: {Allowed: []string{"a"}}} {
+		raw, err := json.Marshal(s)
+		if err != nil || string(raw) != want {
+			t.Errorf("%s, %v; want %s", raw, err, want)
+		}
+		var back Session
+		if err := json.Unmarshal(raw, &back); err != nil || back.allowed("b") != s.allowed("b") || back.allowed("b") != (s.Allowed == nil) {
+			t.Errorf("%s allows b: %t, %v", raw, back.allowed("b"), err)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/magma-mcp/magma-mcp/cmd/magma-mcp/httpd"
 	"github.com/magma-mcp/magma-mcp/memory"
 	"github.com/magma-mcp/magma-mcp/memory/embed"
 )
@@ -117,6 +118,19 @@ type HTTPConfig struct {
 	TLSKey         string   `toml:"tls_key"`
 	AllowedOrigins []string `toml:"allowed_origins"`
 	AllowedHosts   []string `toml:"allowed_hosts"`
+	Connections    int      `toml:"max_connections"`
+	Calls          int      `toml:"max_calls"`
+	Sessions       int      `toml:"max_sessions"`
+	Idle           Duration `toml:"session_idle"`
+	Call           Duration `toml:"call_timeout"`
+	Rate           float64  `toml:"rate"`
+	Burst          int      `toml:"burst"`
+}
+
+// limits are what the configuration says of how much clients can take.
+func (h HTTPConfig) limits() httpd.Limits {
+	return httpd.Limits{Connections: h.Connections, Calls: h.Calls, Sessions: h.Sessions, Idle: time.Duration(h.Idle),
+		Call: time.Duration(h.Call), Rate: h.Rate, Burst: h.Burst}
 }
 
 // Duration is a time.Duration that TOML writes as "250ms".
@@ -133,6 +147,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 // Default is the configuration of a user who set nothing. config.example.toml says where each value
 // comes from, and a test holds the two together.
 func Default() Config {
+	web := httpd.DefaultLimits()
 	return Config{
 		LogLevel:      "info",
 		Retention:     []RetentionConfig{},
@@ -143,7 +158,8 @@ func Default() Config {
 		Query:         QueryConfig{EmbedDeadline: Duration(250 * time.Millisecond), RelatedWords: true},
 		Secrets:       SecretsConfig{Policy: "warn"},
 		Backup:        BackupConfig{Keep: 7},
-		HTTP:          HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{}},
+		HTTP: HTTPConfig{Listen: "127.0.0.1:7749", AllowedOrigins: []string{}, AllowedHosts: []string{},
+			Connections: web.Connections, Calls: web.Calls, Sessions: web.Sessions, Idle: Duration(web.Idle), Call: Duration(web.Call), Rate: web.Rate, Burst: web.Burst},
 	}
 }
 
@@ -236,6 +252,10 @@ func (c Config) check() error {
 		positive("store.memtable_mb", c.Store.MemtableMB),
 		positive("store.resident_memories", c.Store.ResidentMemories),
 		positive("store.max_content_kb", c.Store.MaxContentKB),
+		positive("http.max_connections", c.HTTP.Connections),
+		positive("http.max_calls", c.HTTP.Calls),
+		positive("http.max_sessions", c.HTTP.Sessions),
+		positive("http.burst", c.HTTP.Burst),
 		positive("embedding.batch", c.Embedding.Batch),
 		positive("consolidation.num_ctx", c.Consolidation.NumCtx),
 	)
@@ -251,6 +271,9 @@ func (c Config) check() error {
 		if _, nameErr := memory.CanonicalProject(r.Project, "", true); nameErr != nil || r.Project == "" || r.Days < 1 {
 			err = errors.Join(err, fmt.Errorf(`retention, rule %d: it needs a project ("*" is all) and days, at least 1`, i+1))
 		}
+	}
+	if c.HTTP.Idle < Duration(time.Second) || c.HTTP.Call < Duration(time.Second) || c.HTTP.Rate <= 0 {
+		err = errors.Join(err, fmt.Errorf("http: session_idle %v, call_timeout %v, rate %v came; the times are at least 1s, rate over 0", time.Duration(c.HTTP.Idle), time.Duration(c.HTTP.Call), c.HTTP.Rate))
 	}
 	if c.Store.KeyFile != "" && c.Store.Keyring != "" {
 		err = errors.Join(err, errors.New("store: key_file and keyring are both set; the key lies in one of them"))

@@ -45,7 +45,7 @@ func (c *serveCommand) Run(a *app) error {
 	web, err := httpd.New(httpd.Options{
 		MCP: s.MCP, Tokens: tokens, Scope: scope, Addr: h.Listen, CertFile: h.TLSCert, KeyFile: h.TLSKey,
 		NoToken: c.NoToken, Hosts: append(h.AllowedHosts, c.Host...), Origins: append(h.AllowedOrigins, c.Origin...),
-		Version: buildVersion(), Log: a.log, Watch: store.engine.Watch,
+		Version: buildVersion(), Log: a.log, Watch: store.engine.Watch, Limits: h.limits(),
 		Store: func() (string, error) {
 			st := store.engine.State()
 			if st.Err != "" {

@@ -230,6 +230,9 @@ func (kv *pebbleKV) takeLock() error {
 	if kv.o.ReadOnly {
 		return nil
 	}
+	if err := kv.fs.private(kv.fs.PathJoin(kv.dir, "LOCK")); err != nil { // empty, and closed to others all the same
+		kv.o.Logger.Debug("lock file", "error", err)
+	}
 	// Only a hint for people; a lock without it is as good.
 	if f, err := kv.o.FS.Create(name, vfs.WriteCategoryUnspecified); err == nil {
 		_, err = f.Write([]byte(strconv.Itoa(os.Getpid()) + "\n"))

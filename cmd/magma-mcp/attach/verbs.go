@@ -180,33 +180,28 @@ func guarded[T any](e *Engine, name string, f func() (T, error)) (out T, err err
 }
 
 func (e *Engine) Remember(ctx context.Context, n memory.Note) (memory.Receipt, error) {
-	n.From = closedSet(n.From)
 	return invoke(ctx, e, verbRemember, n)
 }
 
 func (e *Engine) Recall(ctx context.Context, q memory.Question) (memory.Recollection, error) {
-	q.From = closedSet(q.From)
 	r, err := invoke(ctx, e, verbRecall, q)
 	r.Answer.Text = r.Text
 	return r.Answer, err
 }
 
 func (e *Engine) Why(ctx context.Context, q memory.WhyQuestion) (memory.WhyAnswer, error) {
-	q.From = closedSet(q.From)
 	r, err := invoke(ctx, e, verbWhy, q)
 	r.Answer.Text = r.Text
 	return r.Answer, err
 }
 
 func (e *Engine) When(ctx context.Context, q memory.WhenQuestion) (memory.WhenAnswer, error) {
-	q.From = closedSet(q.From)
 	r, err := invoke(ctx, e, verbWhen, q)
 	r.Answer.Text = r.Text
 	return r.Answer, err
 }
 
 func (e *Engine) Forget(ctx context.Context, c memory.Choice) (memory.Removal, error) {
-	c.From = closedSet(c.From)
 	r, err := invoke(ctx, e, verbForget, c)
 	r.Answer.Text = r.Text
 	return r.Answer, err
@@ -225,7 +220,6 @@ func (e *Engine) Recent(ctx context.Context, project string, limit int) ([]memor
 }
 
 func (e *Engine) Timeline(ctx context.Context, q memory.TimelineQuery) (memory.Timeline, error) {
-	q.From = closedSet(q.From)
 	return invoke(ctx, e, verbTimeline, q)
 }
 
@@ -242,12 +236,10 @@ func (e *Engine) Entity(ctx context.Context, project, name string) ([]memory.Ent
 }
 
 func (e *Engine) Graph(ctx context.Context, q memory.GraphQuery) (memory.Graph, error) {
-	q.From = closedSet(q.From)
 	return invoke(ctx, e, verbGraph, q)
 }
 
 func (e *Engine) Episodes(ctx context.Context, q memory.EpisodeQuery) (memory.EpisodeList, error) {
-	q.From = closedSet(q.From)
 	return invoke(ctx, e, verbEpisodes, q)
 }
 
@@ -286,13 +278,4 @@ func (e *Engine) Do(ctx context.Context, name string, in, out any) error {
 		return fmt.Errorf("read the answer of %s: %w", name, err)
 	}
 	return nil
-}
-
-// closedSet keeps an empty list of allowed projects (none may be seen) from becoming an absent one (all
-// may be seen) on its way through JSON. No project has a control character in its name.
-func closedSet(s memory.Session) memory.Session {
-	if s.Allowed != nil && len(s.Allowed) == 0 {
-		s.Allowed = []string{"\x00"}
-	}
-	return s
 }

@@ -77,6 +77,9 @@ type Limits struct {
 	Stop time.Duration
 }
 
+// DefaultLimits are the values in the comments.
+func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
 func (l Limits) withDefaults() Limits {
 	set(&l.Body, 8<<20)
 	set(&l.Header, 64<<10)
