@@ -413,3 +413,53 @@ func TestForgetManyNamesTheOldest(t *testing.T) {
 		t.Errorf("%d of %d, %v", r.Count, removeBatch+60, err)
 	}
 }
+
+// TestKeyOfWhatIsGone: a key whose memory was forgotten or superseded stores anew, once, and says so; with other
+// content it stays an error until the memory is purged, with which the digest of its words goes.
+func TestKeyOfWhatIsGone(t *testing.T) {
+	f := open(t)
+	note := Note{Content: "Tea at four.", IdempotencyKey: "k"}
+	first := f.remember(note)
+	again := func(want string) Receipt {
+		t.Helper()
+		r := f.remember(note)
+		if r.Status != want || (want == StatusStored) != (len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], "idempotency_key")) {
+			t.Fatalf("%s, %q, want %s", r.Status, r.Warnings, want)
+		}
+		return r
+	}
+	if r := again(StatusDuplicate); r.ID != first.ID {
+		t.Error("another memory")
+	}
+	forget := func(r Receipt, purge bool) {
+		t.Helper()
+		if out, err := f.Forget(ctx, Choice{IDs: []string{r.ID}, Purge: purge}); err != nil || !out.Verified || out.Purged != purge {
+			t.Fatalf("%+v, %v", out, err)
+		}
+	}
+	forget(first, false)
+	second := again(StatusStored)
+	if r := again(StatusDuplicate); r.ID != second.ID {
+		t.Error("the key does not name the new memory")
+	}
+	f.remember(Note{Content: "Tea at five.", Supersedes: []string{second.ID}})
+	third := f.remember(Note{Content: "Tea at four."}) // it flipped back, told without the key
+	if third.Status != StatusStored {
+		t.Fatal(third.Status)
+	}
+	if r := again(StatusDuplicate); r.ID != third.ID {
+		t.Error("a third memory of the same words")
+	}
+	_, err := f.Remember(ctx, Note{Content: "Coffee at six.", IdempotencyKey: "k"})
+	wantCode(t, err, CodeConflict, "idempotency_key")
+	forget(third, true)
+	forget(second, true)
+	forget(first, true)
+	lo, hi := store.IdemRange(1)
+	for range f.kv.Scan(lo, hi) {
+		t.Error("a digest of purged words is left")
+	}
+	if r := f.remember(Note{Content: "Coffee at six.", IdempotencyKey: "k"}); r.Status != StatusStored || len(r.Warnings) > 0 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -19,7 +19,13 @@ func (b *Bank) duplicate(p store.Project, w *writing) (Receipt, store.Commit, bo
 			if string(v[16:]) != string(w.idemText[:]) {
 				return Receipt{}, nil, true, Errorf(CodeConflict, "idempotency_key: it was used before with other content; use a new key for a new memory")
 			}
-			return b.again(p, w, graph.ID(v[:16]))
+			// The same request again, and no more: but what was forgotten or superseded since is never the first of a
+			// duplicate, whatever named it.
+			rec, c, hit, err := b.again(p, w, graph.ID(v[:16]))
+			if hit || err != nil {
+				return rec, c, true, err
+			}
+			w.keyAgain = true
 		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return Receipt{}, nil, true, err
 		}

@@ -207,7 +207,6 @@ func (m *model) remember(n Note, words []string) {
 		text := strings.Join([]string{n.Content, n.Speaker, n.Session, n.Source, n.Kind, n.OccurredAt}, "\x00")
 		k := n.Project + "/" + n.IdempotencyKey
 		if u, ok := m.keys[k]; ok {
-			keyed = true
 			if u.text != text {
 				_, err := m.f.Remember(ctx, n)
 				if CodeOf(err) != CodeConflict {
@@ -219,6 +218,7 @@ func (m *model) remember(n Note, words []string) {
 			if want = u.memo; want.forgotten || want.supersededBy != "" {
 				want = nil
 			}
+			keyed = want != nil
 		}
 	}
 	if !keyed {
@@ -264,7 +264,7 @@ func (m *model) remember(n Note, words []string) {
 			old.supersededBy = x.id
 		}
 	}
-	if n.IdempotencyKey != "" && want == nil {
+	if n.IdempotencyKey != "" {
 		m.keys[n.Project+"/"+n.IdempotencyKey] = usedKey{strings.Join([]string{n.Content, n.Speaker, n.Session, n.Source, n.Kind, n.OccurredAt}, "\x00"), x}
 	}
 }
@@ -275,6 +275,7 @@ func (m *model) note(x *told) {
 }
 
 func (m *model) purgedNow(l []*told) {
+	maps.DeleteFunc(m.keys, func(_ string, u usedKey) bool { return slices.Contains(l, u.memo) })
 	for _, x := range l {
 		for _, w := range x.words {
 			if !m.wordLives(w) {

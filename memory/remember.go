@@ -59,6 +59,7 @@ type writing struct {
 	identity store.Digest
 	idem     store.Digest
 	idemText store.Digest
+	keyAgain bool // the key was used for a memory that was forgotten or superseded since
 	warnings []string
 	own      []ownBlock // our own blocks that the content holds
 	ownOnly  bool
@@ -286,6 +287,9 @@ func (b *Bank) commit(w *writing) (Receipt, store.Commit, error) {
 	var states map[graph.ID]*store.State
 	if ops, states, err = b.supersede(p, ops, whole.Supersedes, whole.ID); err != nil {
 		return Receipt{}, nil, err
+	}
+	if w.keyAgain {
+		w.warnings = append(w.warnings, "idempotency_key: the memory that it stored before was forgotten or superseded since; this is a new one")
 	}
 	ops, pending := b.enqueue(ops, p, w.parts)
 	rec := b.receipt(w, whole, nil)

@@ -63,7 +63,10 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 		return out, storageError("verifying", err)
 	}
 	if c.Purge {
-		if out.Purged, err = b.purge(ctx, p, g.patterns); err != nil {
+		if err = g.dropKeys(ids); err == nil {
+			out.Purged, err = b.purge(ctx, p, g.patterns)
+		}
+		if err != nil {
 			return out, storageError("purging (the memories are forgotten; call forget again with the same ids and purge)", err)
 		}
 	}

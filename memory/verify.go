@@ -71,6 +71,29 @@ func (g *removing) indexed(ids []graph.ID) bool {
 	return slices.ContainsFunc(ids, func(id graph.ID) bool { _, ok := s.Find(id); return ok })
 }
 
+// dropKeys deletes the idempotency keys of what is purged: beside each lies a digest of the words.
+func (g *removing) dropKeys(ids []graph.ID) error {
+	went := map[graph.ID]bool{}
+	for _, id := range slices.Concat(ids, g.gone) {
+		went[id] = true
+	}
+	var ops []store.Op
+	lo, hi := store.IdemRange(g.project)
+	if err := visit(g.b.kv, lo, hi, func(k, v []byte) error {
+		if len(v) < len(graph.Zero) || went[graph.ID(v[:len(graph.Zero)])] {
+			ops = append(ops, store.Op{Kind: store.Delete, Key: bytes.Clone(k)})
+		}
+		return nil
+	}); err != nil || len(ops) == 0 {
+		return err
+	}
+	c, err := g.b.kv.Apply(ops)
+	if err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
 // purge makes the bytes of what was forgotten leave the data files, and looks for them.
 func (b *Bank) purge(ctx context.Context, p store.Project, patterns [][]byte) (bool, error) {
 	e, ok := b.kv.(store.Eraser)
