@@ -100,7 +100,7 @@ func (kv *pebbleKV) findBytes(ctx context.Context, patterns [][]byte) ([]string,
 func (kv *pebbleKV) findInTable(s *search, plain vfs.FS, name string) error {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for {
+	for used := false; ; {
 		kv.stallMu.Lock()
 		ended := kv.stall
 		kv.stallMu.Unlock()
@@ -108,8 +108,15 @@ func (kv *pebbleKV) findInTable(s *search, plain vfs.FS, name string) error {
 		if err == nil || errors.Is(err, os.ErrNotExist) || kv.o.ReadOnly {
 			return err
 		}
-		if used, uerr := kv.inUse(); uerr != nil || used[name] {
+		if used { // and was complete when it was read
+			return err
+		}
+		now, uerr := kv.inUse()
+		if uerr != nil {
 			return errors.Join(err, uerr)
+		}
+		if used = now[name]; used {
+			continue // it may have been completed since it was read
 		}
 		select {
 		case <-ended: // a flush or a compaction: it is in use now, or was given up
