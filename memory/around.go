@@ -81,6 +81,7 @@ func (g *grapher) event(o uint32) (string, bool) {
 
 func (g *grapher) expand(frontier []uint32, depth int) {
 	var sc index.Scratch
+	alike := g.b.alike(g.s)
 	seen := map[uint32]bool{}
 	for _, o := range frontier {
 		seen[o] = true
@@ -137,9 +138,9 @@ func (g *grapher) expand(frontier []uint32, depth int) {
 				}
 				edge(v, GraphEdge{Graph: graph.Causal.String(), Relation: rel.String(), Origin: e.Origin.String(), Confidence: round4(float64(e.Confidence)), Evidence: evidence})
 			})
-			for _, x := range g.s.SimilarByWords(o, g.b.o.Tuning.Similar, &sc) {
+			query.SemanticEdges(g.s, alike, o, g.b.o.Tuning.Similar, &sc, func(x index.Similar) {
 				edge(x.Doc, GraphEdge{Graph: graph.Semantic.String(), Relation: graph.Similar.String(), Confidence: round4(float64(x.Sim))})
-			}
+			})
 			for _, e := range g.s.Docs[o].Entities {
 				id := "entity:" + g.s.EntityID(e)
 				if !g.nodes[id] {

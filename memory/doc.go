@@ -54,7 +54,8 @@
 //     score in [0, 1]; query/walk.go goes best-first from the best of them over the graphs, weighted by intent;
 //     query/order.go makes the list and decides whether anything stored really answers. query/tuning.go is the table of
 //     what counts how much, with the measurement behind it. query never sees an embedder or the disk: the same
-//     shard and the same request give the same answer to the bit.
+//     shard and the same request give the same answer to the bit. query/gist.go is one more entrance, for a question
+//     that nothing but a model's summary of an episode answers.
 //  4. fit.go and render.go write the text for a model: reading order by intent, one header line and the fenced
 //     words of each memory, the least relevant shrunk to one line, all within the token budget.
 //
@@ -85,7 +86,7 @@
 //	3.2  event node (Eq. 3)       store.Record and store.Analysis; vectors in rows of their own
 //	     temporal graph           index.Shard's session order: derived, so a late write is right at once
 //	     causal graph             package extract by rule, because_of, consolidate/link.go by a model
-//	     semantic graph           index.Shard.SimilarByWords
+//	     semantic graph           index.Shard.SimilarByWords, index.VectorSpace.Alike
 //	     entity graph             index/entity.go; aliases and namesakes with where each comes from
 //	3.3  router                   query/route*.go
 //	     anchors (Eq. 4)          query/words.go, query/candidates.go
@@ -112,10 +113,10 @@
 //     with a decay a step: depth alone never outranks an anchor. Every node keeps the path that reached it.
 //   - One rank in seven is kept for what only the walk finds (query/order.go). Without it the graphs find what
 //     answers a question in other words and the list has no room for it.
-//   - The semantic graph is not kept, and is one of words. Neighbours come from the rare words two memories
-//     share, with a threshold from each memory's own distribution, computed when a walk asks. So there is no pass
-//     over all pairs, no edge to forget, and a store that was rebuilt, or lost its model, walks the same.
-//     Vectors, where there are any, find anchors (query/candidates.go) and not edges.
+//   - The semantic graph is not kept. Neighbours come from the rare words two memories share and, where there are
+//     vectors, from one space of them (index/alike.go): the mutual nearest. The threshold is of each memory's own
+//     distribution, and both are computed when a walk asks. So there is no pass over all pairs, no edge to forget,
+//     and a store that was rebuilt walks the same; one that lost its model still has the vectors it had.
 //   - Postings, times and mentions are rows of one analysis per memory on disk and arrays per project in memory
 //     (index.Shard), not an index on disk: a write is one small batch, a question touches no disk until it
 //     prints, and forgetting one memory deletes few rows. The price is memory, about 500 bytes a memory, given back

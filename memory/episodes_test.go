@@ -180,3 +180,72 @@ func TestEpisodesOfAModel(t *testing.T) {
 		t.Errorf("times %+v", m.Times)
 	}
 }
+
+// A question may enter through what a model wrote of an episode, in words that none of its memories holds, and
+// drill down to them; through it also to the other episodes of its topic. Without the model, or once a memory
+// of the episode is forgotten, it does not.
+func TestEnterThroughEpisode(t *testing.T) {
+	chat := consolidatetest.ChatFunc(func(_ context.Context, p consolidate.Prompt) (string, error) {
+		if strings.Contains(p.User, "missed the ferry") && strings.Contains(string(p.Schema), `"summary"`) {
+			return `{"summary":"The harbour school missed the ferry at six, a costly misunderstanding.","keywords":[],"links":[]}`, nil
+		}
+		if strings.Contains(string(p.Schema), `"summary"`) {
+			return `{"summary":"The ferry timetable changes on Monday.","keywords":[],"links":[]}`, nil
+		}
+		return `{"entities":[],"facts":[],"relations":[],"dates":[],"summaries":[],"causes":[],"contradictions":[]}`, nil
+	})
+	ask := Question{Query: "Was there a costly misunderstanding?", Limit: 20}
+	entered := func(f *fixture) map[string]Memory {
+		t.Helper()
+		out := map[string]Memory{}
+		for _, m := range f.recall(ask).Memories {
+			if m.Signals["episode"] != 0 {
+				out[m.ID] = m
+			}
+		}
+		return out
+	}
+	plain := open(t, func(o *Options) { o.ExactWords = true })
+	ferryTalks(plain)
+	if got := plain.recall(ask); len(got.Memories) > 0 {
+		t.Fatalf("without a model: %+v", got.Memories)
+	}
+	f := open(t, func(o *Options) { o.ExactWords, o.Chat = true, chat })
+	ids := ferryTalks(f)
+	for _, when := range []string{"at once", "after a restart"} {
+		got := entered(f)
+		for i, id := range ids {
+			m, ok := got[id]
+			relation := ""
+			if len(m.Via) == 1 {
+				relation = m.Via[0].Relation
+			}
+			switch want := []string{"topic", "", "episode"}[i/3]; {
+			case ok != (want != ""):
+				t.Errorf("%s: memory %d entered: %v", when, i, ok)
+			case relation != want || ok && (m.Via[0].From == id || !slices.Contains(ids[6:], m.Via[0].From)):
+				t.Errorf("%s: memory %d came via %+v", when, i, m.Via)
+			}
+		}
+		if len(got) > 0 && got[ids[6]].Score <= got[ids[0]].Score {
+			t.Errorf("%s: another episode of the topic scores %v, the episode itself %v", when, got[ids[0]].Score, got[ids[6]].Score)
+		}
+		f.reopen()
+	}
+	if text := f.recall(ask).Text; !strings.Contains(text, "via ") || !strings.Contains(text, " episode") {
+		t.Errorf("the text does not say how it was found:\n%s", text)
+	}
+	filtered := ask
+	filtered.Session = "s1"
+	for _, m := range f.recall(filtered).Memories {
+		if m.Session != "s1" {
+			t.Errorf("a filter let %+v through", m)
+		}
+	}
+	if _, err := f.Forget(ctx, Choice{IDs: []string{ids[8]}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := entered(f); len(got) != 0 {
+		t.Errorf("entered through the summary of what was forgotten: %+v", got)
+	}
+}

@@ -174,6 +174,7 @@ func (b *Bank) searchOne(in *inquiry, p store.Project, s *index.Shard, limit int
 	}
 	req := in.request
 	req.Filter, req.Limit = f, limit
+	req.Alike = b.alike(s)
 	req.Near, req.NearLoose = b.nearest(in, s, &f, b.o.Tuning.VectorTop)
 	records := map[uint32]*store.Record{}
 	req.Content = func(o uint32) string {
@@ -261,6 +262,7 @@ func signals(it *query.Item) map[string]float64 {
 	set("keyword", it.Words)
 	set("context", it.Window)
 	set("phrase", it.Phrase)
+	set("episode", it.Episode)
 	if it.InTime {
 		set("time", 1)
 	}

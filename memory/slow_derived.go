@@ -12,8 +12,11 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
-// What the passes derived, in answers. Causes, contradictions and entities are drawn into the index, so that
-// every route finds by them; they are taken back when their row goes. The rest is read when it is asked for.
+// What the passes derived, in answers. Causes, contradictions, entities and a model's summaries of episodes are
+// drawn into the index, so that every route finds by them; they are taken back when their row goes. The rest is
+// read when it is asked for. Summaries that rules take from the memories themselves are not drawn: entered
+// through, they moved recall@10 on conv-26, conv-30 and conv-41 from .834 to between .831 and .836, for any
+// weight from .05 to .4, and multi-hop questions alone no more.
 
 // draw brings a derived row into an index; the caller holds its Lock.
 func draw(s *index.Shard, r *consolidate.Derived) {
@@ -39,6 +42,23 @@ func draw(s *index.Shard, r *consolidate.Derived) {
 	case consolidate.EntityRow:
 		if o, ok := s.Find(r.Basis[0]); ok {
 			s.Mention(o, entityKey(r.Name), r.Name, r.Type, entityKeys(r.Aliases))
+		}
+	case consolidate.SummaryRow:
+		if len(r.Members) != 1 {
+			return // of one long memory, whose own words are found
+		}
+		docs := make([]uint32, 0, len(r.Basis))
+		for _, id := range r.Basis {
+			if o, ok := s.Find(id); ok {
+				docs = append(docs, o)
+			}
+		}
+		words := r.Text
+		for _, k := range r.Keywords {
+			words += "\n" + k.Word
+		}
+		if len(docs) > 0 {
+			s.AddGist(r.ID, r.Topic, docs, words)
 		}
 	}
 }
@@ -73,6 +93,8 @@ func undraw(s *index.Shard, r *consolidate.Derived) int {
 			s.Unmention(o, entityKey(r.Name), entityKeys(r.Aliases))
 			return 1
 		}
+	case consolidate.SummaryRow:
+		s.DropGist(r.ID)
 	}
 	return 0
 }
@@ -112,10 +134,11 @@ func causeOf(r *consolidate.Derived) (store.Cause, bool) {
 
 // loadDerived draws a project's rows into its index.
 func (b *Bank) loadDerived(kv store.Reader, p store.Project, s *index.Shard) error {
-	lo, hi := store.PassRange(p, store.PassModel)
+	lo, _ := store.PassRange(p, store.PassModel)
+	_, hi := store.PassRange(p, store.PassEpisode) // the next one
 	return visit(kv, lo, hi, func(_, v []byte) error {
 		switch kindOf(v) {
-		case consolidate.CauseRow, consolidate.ContradictionRow, consolidate.EntityRow:
+		case consolidate.CauseRow, consolidate.ContradictionRow, consolidate.EntityRow, consolidate.SummaryRow:
 		default:
 			return nil
 		}

@@ -85,7 +85,7 @@ func (l *backlog) Stream(project, session string, from, to time.Time) ([]consoli
 }
 
 const (
-	aroundSimilar  = 6 // neighbours by words looked at, as in the walk
+	aroundSimilar  = 6 // neighbours by words looked at, and by vectors, as in the walk
 	aroundEntities = 3 // rarest entities followed
 	aroundMentions = 8 // of each, the newest memories
 	aroundTime     = 3 // nearest in time before and after it, whatever their session
@@ -104,12 +104,12 @@ func (l *backlog) Around(project string, id graph.ID, hops, limit int) ([]consol
 		return nil, err
 	}
 	s.RLock()
-	ids := around(s, id, hops, limit)
+	ids := around(s, l.b.alike(s), id, hops, limit)
 	s.RUnlock()
 	return l.memories(p, project, ids)
 }
 
-func around(s *index.Shard, id graph.ID, hops, limit int) []graph.ID {
+func around(s *index.Shard, alike *index.VectorSpace, id graph.ID, hops, limit int) []graph.ID {
 	o, ok := s.Find(id)
 	if !ok {
 		return nil
@@ -128,9 +128,7 @@ func around(s *index.Shard, id graph.ID, hops, limit int) []graph.ID {
 		}
 		for _, u := range frontier {
 			query.CausalEdges(s, u, func(v uint32, _ index.Edge, _ bool) { add(v) })
-			for _, x := range s.SimilarByWords(u, aroundSimilar, &scratch) {
-				add(x.Doc)
-			}
+			query.SemanticEdges(s, alike, u, aroundSimilar, &scratch, func(x index.Similar) { add(x.Doc) })
 			for _, k := range []int{-1, 1} {
 				if v, ok := s.Neighbour(u, k); ok {
 					add(v)

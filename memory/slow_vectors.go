@@ -326,6 +326,25 @@ func (l *backlog) Filled() error {
 	return nil
 }
 
+// alike is the space of whose vectors a project's semantic edges are made: one that every memory has vectors in,
+// else the one with the most. nil: of none. Never of two, and never of the words' own, which tell what words tell.
+// The caller holds the shard's RLock.
+func (b *Bank) alike(s *index.Shard) *index.VectorSpace {
+	var best *index.VectorSpace
+	full := false
+	for _, sp := range b.back.rows.table() {
+		v := s.Vectors[sp.number]
+		if v == nil {
+			continue
+		}
+		f := b.back.rows.flag(sp.fingerprint).Full
+		if best == nil || f && !full || f == full && v.Len() > best.Len() {
+			best, full = v, f
+		}
+	}
+	return best
+}
+
 // modelNumbers are the numbers of all spaces, ascending.
 func (b *Bank) modelNumbers() []uint32 {
 	b.mu.RLock()

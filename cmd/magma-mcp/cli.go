@@ -28,6 +28,7 @@ type cli struct {
 	Serve    serveCommand    `cmd:"" help:"Serve MCP over HTTP: /mcp (streamable) and /sse."`
 	Token    tokenCommand    `cmd:"" help:"Tokens for HTTP: add, list, revoke."`
 	Timeline timelineCommand `cmd:"" help:"What happened, in order of time."`
+	Topics   topicsCommand   `cmd:"" help:"What sessions have in common, with their episodes."`
 	Stats    statsCommand    `cmd:"" help:"Counts, embedder and background work of the project."`
 	Projects projectsCommand `cmd:"" help:"All projects of the store."`
 	Rebuild  rebuildCommand  `cmd:"" help:"Make every derived row anew from the memories."`

@@ -164,7 +164,7 @@ const (
 	DateRow          Kind = "date"          // Start, End
 	CauseRow         Kind = "cause"         // From (the cause), To (the effect)
 	ContradictionRow Kind = "contradiction" // From, To (the later one), Subject, Predicate
-	SummaryRow       Kind = "summary"       // Text, of one memory
+	SummaryRow       Kind = "summary"       // Text, of one memory, or of the episode in Members; then Keywords and Topic
 	EpisodeRow       Kind = "episode"       // Basis are its memories in order; Text, Keywords, Session, Start, End, Topic
 	LinkRow          Kind = "link"          // between two topics: Members (two topics), Predicate one of LinkKinds
 )
@@ -223,6 +223,7 @@ type Derived struct {
 	Members   []RowID    `json:"members,omitempty"`
 	// Of an episode. A topic has no row of its own: it is the episodes that name it (see Topics), so that
 	// nothing of a forgotten memory can stay in it. Topic is the id of the episode that founded it.
+	// A summary of an episode has its topic too.
 	Closed bool  `json:"closed,omitempty"` // nothing more is expected
 	Topic  RowID `json:"topic,omitzero"`
 }

@@ -193,7 +193,7 @@ func (r *reader) episode(answer string, e Derived, topics []Topic) error {
 				keywords = append(keywords, Keyword{strings.TrimSpace(k), 1})
 			}
 		}
-		r.add(Derived{Kind: SummaryRow, Text: summary, Keywords: keywords, Members: []RowID{e.ID}, Basis: e.Basis, Confidence: sureRead}, e.ID.String())
+		r.add(Derived{Kind: SummaryRow, Text: summary, Keywords: keywords, Members: []RowID{e.ID}, Topic: e.Topic, Basis: e.Basis, Confidence: sureRead}, e.ID.String())
 	}
 	for _, l := range a.Links {
 		i := strings.Index("t1 t2 t3 t4 t5 t6 t7 t8", l.Topic) / 3

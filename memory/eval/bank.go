@@ -80,6 +80,8 @@ func tuned(t query.Tuning, set Setting) (query.Tuning, error) {
 			t.Vector = 0
 		case "window":
 			t.Window = 0
+		case "episode":
+			t.Episode = 0
 		case "phrase":
 			t.Phrase = 0
 		case "time":

@@ -29,9 +29,9 @@ type Setting struct {
 }
 
 // Parts are what a Setting can switch off beside graphs: anchor signals by name (words: its own and those
-// around it; window: those around it; session, reply: bonuses), related words, diversity, the walk, and weights that follow
-// the question's intent (off: the same for all).
-var Parts = []string{"words", "vector", "window", "phrase", "time", "entity", "session", "reply", "expand", "diversity", "walk", "adaptive"}
+// around it; episode: a model's summaries; window: those around it; session, reply: bonuses), related words,
+// diversity, the walk, and weights that follow the question's intent (off: the same for all).
+var Parts = []string{"words", "vector", "episode", "window", "phrase", "time", "entity", "session", "reply", "expand", "diversity", "walk", "adaptive"}
 
 // Store is a memory under measure. Engine gives the engine as a setting has it, over the same stored
 // memories; a setting it cannot produce is an error that says so. Settle waits until background work is done.
@@ -59,7 +59,7 @@ func Ablations() []Setting {
 		list = append(list, Setting{Name: "only " + g, Relations: []string{g}})
 	}
 	list = append(list,
-		Setting{Name: "words", Off: []string{"vector", "window", "phrase", "time", "entity", "session", "reply", "expand", "walk"}},
+		Setting{Name: "words", Off: []string{"vector", "episode", "window", "phrase", "time", "entity", "session", "reply", "expand", "walk"}},
 		Setting{Name: "words +time", Off: []string{"vector", "phrase", "entity", "expand"}, Relations: []string{"temporal"}},
 		Setting{Name: "words +time +entity", Off: []string{"vector", "phrase", "expand"}, Relations: []string{"temporal", "entity"}},
 		Setting{Name: "words +time +entity +semantic", Off: []string{"phrase"}, Relations: []string{"temporal", "entity", "semantic"}},

@@ -175,11 +175,12 @@ func (s *Shard) SimilarByWords(o uint32, m int, sc *Scratch) []Similar {
 	return out[:min(m, len(out))]
 }
 
-// Scratch is an array of one number per doc that is zero between uses.
+// Scratch is an array of one number per doc that is zero between uses, and one per vector that is not.
 type Scratch struct {
 	acc     []float32
 	shared  []uint8
 	touched []uint32
+	apart   []uint16
 }
 
 func (c *Scratch) begin(n int) []float32 {

@@ -121,6 +121,7 @@ type Shard struct {
 	pending   map[graph.ID][]pendingEdge // edges whose other end is not here (yet)
 	against   map[uint32][]uint32        // memories that contradict one another, as a model read them
 	read      map[readMention]int        // mentions that a model alone read
+	gists     *gists                     // nil: there are none
 	Vectors   map[uint32]*VectorSpace
 }
 

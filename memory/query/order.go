@@ -18,6 +18,7 @@ type Item struct {
 	Near    float64
 	HasNear bool
 	Phrase  float64
+	Episode float64 // share of the question's words that the summary alone holds through which it was entered
 	InTime  bool
 	Via     []Via
 }
@@ -70,6 +71,7 @@ func Run(s *index.Shard, q *Request) Result {
 	r.names()
 	r.lexical()
 	r.combine()
+	r.gists()
 	r.context()
 	k := max(depthOfList, q.Limit+20)
 	r.thin()
@@ -88,13 +90,16 @@ func Run(s *index.Shard, q *Request) Result {
 		scale = max(0.05, min(1, res.Coverage)) / float64(r.final[list[0]])
 	}
 	for _, o := range r.cut(list, q.Limit) {
-		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed(o), Phrase: float64(r.phrase[o])}
+		it := Item{Doc: o, Score: min(1, float64(r.final[o])*scale), Words: float64(r.words[o]), Window: float64(r.window[o]), InTime: r.timed(o), Phrase: float64(r.phrase[o]), Episode: float64(r.entered[o].share)}
 		if n, ok := r.near[o]; ok {
 			it.Near, it.HasNear = float64(n), true
 		}
 		it.Anchor = slices.Contains(anchors, o)
 		if !it.Anchor {
 			it.Via = w.path(o, anchors)
+		}
+		if it.Via == nil {
+			it.Via = r.via(o)
 		}
 		res.Items = append(res.Items, it)
 	}

@@ -224,6 +224,8 @@ type Request struct {
 	Tuning  *Tuning
 	// Near is the nearest memories in the vector space, best first; nil without an embedder.
 	Near []index.Similar
+	// Alike is the vector space whose neighbours are edges of the semantic graph beside those of words; nil: none.
+	Alike *index.VectorSpace
 	// NearLoose: nearness there is of words alone, as any two texts of a subject have it; it ranks, but
 	// proves nothing.
 	NearLoose bool

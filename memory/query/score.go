@@ -73,8 +73,9 @@ type run struct {
 	topBase  float32
 	near     map[uint32]float32
 	phrase   map[uint32]float32
-	left     int // memories found whose score was too low to be looked at closely
-	unknown  int // names in the question that this project does not know
+	left     int              // memories found whose score was too low to be looked at closely
+	unknown  int              // names in the question that this project does not know
+	entered  map[uint32]entry // through a summary
 }
 
 // smallStore is how many memories coverage supposes at the least: among three of them a word that one holds is

@@ -19,9 +19,12 @@ type Tuning struct {
 	Reply      float32 // follows a question that matches: the answer is in the reply
 	Length     float32 // times ln(1 + words): a greeting is seldom evidence
 	Long       float32 // times the mean: a neighbour of more words counts in a neighbourhood by their share in it
-	Time       float32 // lies in the question's window
-	Dated      float32 // holds a time mention, where the question asks for one
-	Phrase     float32 // holds the question's words next to one another
+	// Episode is the summary that a model wrote of its episode holding words of the question that no memory of it
+	// has, a share beside Words and Window: half of Words, by judgement, since no real model could be had.
+	Episode float32
+	Time    float32 // lies in the question's window
+	Dated   float32 // holds a time mention, where the question asks for one
+	Phrase  float32 // holds the question's words next to one another
 	// Vector is nearness in the vector space, a share beside Words and Window. It and CoverVector are set by
 	// judgement, between the shares of the other two and well above what unrelated texts have in the published
 	// models: no real embedding model could be had where the rest was measured.
@@ -70,7 +73,7 @@ func Default() Tuning {
 	t := Tuning{
 		K1: 0.9, B: 0.5, WindowK1: 0.9, WindowB: 0.5, Words: 0.4, Window: 0.6, Bare: 0.7,
 		Speaker: 0.7, Named: 0.4, Session: 0.15, SessionTop: 3, Reply: 0.3, Length: 0.1, Long: 2,
-		Time: 0.5, Dated: 0.3, Phrase: 0.15, Vector: 0.5, VectorTop: 50, Expand: 0.5, ExpandWindow: 0.3,
+		Time: 0.5, Dated: 0.3, Phrase: 0.15, Vector: 0.5, VectorTop: 50, Episode: 0.2, Expand: 0.5, ExpandWindow: 0.3,
 		Walk: 0.3, Jump: 0.7, Reserve: 7, ReserveFrom: 0.42, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
 		Cover: 0.33, CoverVector: 0.6,

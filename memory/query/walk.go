@@ -28,6 +28,7 @@ type walker struct {
 	reached map[uint32]step
 	top     float32
 	nodes   int
+	looked  int // rows of Request.Alike
 }
 
 // policy is the weight of each graph for the question's soft intent.
@@ -149,9 +150,9 @@ func (w *walker) neighbours(u uint32, f func(v uint32, rel graph.Relation, g gra
 		})
 	}
 	if w.weight[graph.Semantic] > 0 {
-		for _, x := range s.SimilarByWords(u, w.t.Similar, &w.scratch) {
+		SemanticEdges(s, w.alike(u), u, w.t.Similar, &w.scratch, func(x index.Similar) {
 			f(x.Doc, graph.Similar, graph.Semantic, sqrt(x.Sim), 0)
-		}
+		})
 	}
 	if w.weight[graph.Entity] > 0 {
 		w.mentions(u, func(v, e uint32, conf float32) { f(v, graph.Mentions, graph.Entity, conf, e) })
