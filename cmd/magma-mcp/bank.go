@@ -92,7 +92,7 @@ func (a *app) background(o *memory.Options) error {
 		return embed.NewAuto(e)
 	}
 	w := a.config.Consolidation
-	o.Paused = !w.Enabled
+	o.Paused = !w.Enabled || a.wholesale
 	o.Consolidation = consolidate.Options{Batch: c.Batch, MaxCalls: w.MaxCalls}
 	if w.Model == "" || !w.Enabled {
 		return nil

@@ -76,6 +76,8 @@ type app struct {
 	stdout io.Writer
 	stderr io.Writer
 	log    *slog.Logger
+	// wholesale is set by a command that moves the whole store: work in the background waits for the next server.
+	wholesale bool
 }
 
 // usageError is a fault of the command line: exitUsage.

@@ -26,6 +26,10 @@ type opened struct {
 // its input, and eight may have gone into answering. What was acknowledged is on disk already.
 const closeTimeout = 1500 * time.Millisecond
 
+// closePatience is the same for a command, which nobody kills: after an import of 100,000 memories the store still
+// orders its files for seconds.
+const closePatience = 2 * time.Minute
+
 // cliClient is written_by of what the command line stores.
 const cliClient = "magma-mcp command line"
 
@@ -86,11 +90,15 @@ func (a *app) attach(ctx context.Context, scope tools.Scope) (*opened, error) {
 	return &opened{engine, scope}, nil
 }
 
-// close ends the use of the store within closeTimeout.
+// close ends the use of the store within closeTimeout, or closePatience for a command.
 func (o *opened) close() error {
 	done := make(chan error, 1)
 	go func() { done <- o.engine.Close() }()
-	timer := time.NewTimer(closeTimeout)
+	limit := closeTimeout
+	if o.scope.Client == cliClient {
+		limit = closePatience
+	}
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case err := <-done:

@@ -195,6 +195,7 @@ func (c *exportCommand) Run(a *app) (err error) {
 	}
 	var rep memory.ExportReport
 	q.Job = jobName()
+	a.wholesale = true
 	if err := a.longDo(verbExport, "export", q.Job, q, &rep); err != nil {
 		return err
 	}
@@ -270,6 +271,7 @@ func (c *importCommand) Run(a *app) (err error) {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	var rep importAnswer
+	a.wholesale = true
 	if err := a.longDo(verbImport, "import", q.Job, q, &rep); err != nil {
 		return err
 	}
