@@ -1,49 +1,34 @@
-package memory_test
+package memory
 
-import (
-	"context"
-	"testing"
-	"time"
+import "testing"
 
-	"github.com/magma-mcp/magma-mcp/memory"
-)
-
-// A new user's store holds two memories. A question about one of them is answered, a question about neither is not:
-// rarity must not be measured on so few.
-func TestConfidentInASmallStore(t *testing.T) {
-	bank, err := memory.Open(t.TempDir(), memory.Options{Zone: time.UTC})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bank.Close()
-	ctx := context.Background()
-	for _, text := range []string{
-		"Postgres stays at 15; 16 broke the backup script.",
-		"The tracker moves to Postgres because SQLite locked up under load last Tuesday.",
+// TestConfidentOfWhom: what one of two tells of herself does not answer what is asked of the other, unless the other is
+// spoken of; nobody's answer is taken from three memories that hold one of the words each.
+func TestConfidentOfWhom(t *testing.T) {
+	f := open(t)
+	for _, x := range [][2]string{
+		{"Ida", "Hey Per! I signed up for the pottery course in the old mill."},
+		{"Per", "Thanks, Ida! That sounds messy."},
+		{"Ida", "The glaze is the hardest part of it."},
+		{"Per", "I repaired the greenhouse door with copper wire."},
+		{"Ida", "Per's sister Ann keeps bees on the roof."},
+		{"Per", "She sells the honey at the station."},
+		{"Ida", "And where did your brother put the canoe?"},
+		{"Per", "Under the bridge, tied to a willow."},
 	} {
-		if _, err := bank.Remember(ctx, memory.Note{Content: text, OccurredAt: "2025-10-07T09:35:00Z"}); err != nil {
-			t.Fatal(err)
-		}
+		f.remember(Note{Content: x[1], Speaker: x[0], Session: "s"})
 	}
 	for q, want := range map[string]bool{
-		"What broke the backup?":                   true,
-		"Why does the tracker use Postgres?":       true,
-		"How do I cook rice?":                      false,
-		"Which ingress controller terminates TLS?": false,
+		"Where does Ida take the pottery course?":       true,
+		"Where does Per take the pottery course?":       false,
+		"What did Per repair with copper wire?":         true,
+		"What did Ida repair with copper wire?":         false,
+		"Who keeps bees on the roof, Per's sister?":     true,
+		"Where did Per's brother put the canoe?":        true,
+		"Which copper course did the bees paint at sea": false,
 	} {
-		got, err := bank.Recall(ctx, memory.Question{Query: q})
-		if err != nil {
-			t.Fatal(err)
+		if got := f.recall(Question{Query: q}); got.Confident != want {
+			t.Errorf("%q: confident %t, best %q", q, got.Confident, got.Memories[0].Content)
 		}
-		if got.Confident != want {
-			t.Errorf("%s confident %v, want %v", q, got.Confident, want)
-		}
-	}
-	why, err := bank.Why(ctx, memory.WhyQuestion{Query: "Why does the tracker use Postgres?"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !why.Found {
-		t.Error("the reason that is stored is not found")
 	}
 }

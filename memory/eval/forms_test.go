@@ -277,17 +277,37 @@ func measureForm(t *testing.T, name string, list []Conversation, key Key, settin
 	for _, s := range settings {
 		tuning = changed(t, s)
 		var m measured
-		for _, c := range list {
+		ask := func(project, q string) memory.Recollection {
+			got, err := bank.Recall(t.Context(), memory.Question{Query: q, Project: project, Limit: rankedLimit, MaxTokens: rankedTokens})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		for i, c := range list {
 			for _, q := range c.Questions {
 				g := key.Gold[c.ID][q.ID]
-				if g.Unanswerable || len(g.Evidence) == 0 {
+				if len(g.Evidence) == 0 && !g.Unanswerable {
 					continue
 				}
-				got, err := bank.Recall(t.Context(), memory.Question{Query: q.Text, Project: c.ID, Limit: rankedLimit, MaxTokens: rankedTokens})
-				if err != nil {
-					t.Fatal(err)
+				got := ask(c.ID, q.Text)
+				if g.Unanswerable {
+					m.wrong.count(!got.Confident)
+					continue
 				}
-				m.add(measures(sources(got.Memories), nil, g.Evidence, nil, nil), g)
+				x := measures(sources(got.Memories), nil, g.Evidence, nil, nil)
+				m.add(x, g)
+				if x["any@10"] == 1 {
+					m.trusted.count(got.Confident)
+				}
+			}
+			for j, o := range list {
+				for k, q := range o.Questions {
+					if g := key.Gold[o.ID][q.ID]; i != j && g.Category == "single-hop" && k%2 == 0 {
+						m.foreign.count(!ask(c.ID, q.Text).Confident)
+						m.renamed.count(!ask(c.ID, rename(q.Text, o.speakers(), c.speakers())).Confident)
+					}
+				}
 			}
 		}
 		all := sum[s]
@@ -297,7 +317,16 @@ func measureForm(t *testing.T, name string, list []Conversation, key Key, settin
 	}
 }
 
-type measured struct{ n, recall, all, mrr, multi, multiN float64 }
+type measured struct {
+	n, recall, all, mrr, multi, multiN float64
+	trusted, foreign, renamed, wrong   counted
+}
+
+type counted struct{ yes, of float64 }
+
+func (c *counted) count(yes bool) { c.yes, c.of = c.yes+truth(yes), c.of+1 }
+
+func (c counted) String() string { return fmt.Sprintf("%.3f", c.yes/c.of) }
 
 func (m *measured) add(x map[string]float64, g Gold) {
 	m.n, m.recall, m.all, m.mrr = m.n+1, m.recall+x["recall@10"], m.all+x["all@10"], m.mrr+x["MRR"]
@@ -311,7 +340,11 @@ func (m *measured) join(x measured) {
 }
 
 func (m measured) String() string {
-	return fmt.Sprintf("n=%.0f R@10 %.3f all@10 %.3f MRR %.3f multi-hop %.3f", m.n, m.recall/m.n, m.all/m.n, m.mrr/m.n, m.multi/m.multiN)
+	s := fmt.Sprintf("n=%.0f R@10 %.3f all@10 %.3f MRR %.3f multi-hop %.3f", m.n, m.recall/m.n, m.all/m.n, m.mrr/m.n, m.multi/m.multiN)
+	if m.trusted.of > 0 {
+		s += fmt.Sprintf("  confident: found %s; refused: foreign %s, names swapped in %s, unanswerable %s", m.trusted, m.foreign, m.renamed, m.wrong)
+	}
+	return s
 }
 
 // changed is the table in use with changes like "Walk=1 Gamma=0.7".

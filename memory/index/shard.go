@@ -89,6 +89,12 @@ type Posting struct {
 	Counts []uint8
 }
 
+// Has reports whether a memory holds the term.
+func (p *Posting) Has(o uint32) bool {
+	_, ok := slices.BinarySearch(p.Docs, o)
+	return ok
+}
+
 // Shard is one project. Readers hold RLock while they look at any field.
 type Shard struct {
 	sync.RWMutex

@@ -198,56 +198,6 @@ func (r *run) choose(list []uint32) []uint32 {
 	return out
 }
 
-// judge decides whether anything stored really answers: how much of the question's informative words the
-// best memories and their neighbourhoods hold.
-func (r *run) judge(res *Result, list []uint32) {
-	for _, o := range list[:min(3, len(list))] {
-		res.Coverage = max(res.Coverage, r.coverage(o))
-	}
-	known := r.unknown == 0
-	res.Confident = known && len(list) > 0 && (res.Coverage >= float64(r.t.Cover) || r.total == 0 && (len(r.speakers)+len(r.entities) > 0 || r.q.Windowed))
-	if !res.Confident && known && !r.q.NearLoose && len(r.q.Near) > 0 && r.q.Near[0].Sim >= r.t.CoverVector {
-		res.Confident = true
-	}
-}
-
-// coverage is the share of the question's informative words, names apart, weighted by rarity, that a
-// memory or its neighbourhood holds; a related word counts as much as it is alike.
-func (r *run) coverage(o uint32) float64 {
-	if r.total == 0 {
-		return 0
-	}
-	have := make([]float32, len(r.q.Terms))
-	for i, qt := range r.q.Terms {
-		of, sim := i, float32(1)
-		if qt.Of >= 0 {
-			of, sim = qt.Of, float32(qt.Weight*r.t.Expand)
-		}
-		if r.q.Terms[of].Name || have[of] >= sim {
-			continue
-		}
-		if p := r.s.Posting(qt.Hash); p != nil && r.holds(p, o) {
-			have[of] = sim
-		}
-	}
-	var sum float32
-	for i, h := range have {
-		sum += float32(h * r.rare[i])
-	}
-	return float64(sum / r.total)
-}
-
-func (r *run) holds(p *index.Posting, o uint32) bool {
-	for k := -2; k <= 2; k++ {
-		if x, ok := r.s.Neighbour(o, k); ok {
-			if _, ok := slices.BinarySearch(p.Docs, x); ok {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // ranks tells for each anchor its place in each signal's list.
 func (r *run) ranks(anchors []uint32) []Anchor {
 	place := func(o uint32, value func(uint32) float32) int {

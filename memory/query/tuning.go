@@ -51,9 +51,11 @@ type Tuning struct {
 	Fixed       bool // weights of General whatever the intent (ablation)
 	NoWalk      bool
 	Diversity   float32 // taken off a memory next to one already chosen, where several pieces are asked for
-	// Confidence: the share of the question's informative words that the best memory and its neighbourhood
-	// hold, and the vector nearness that stands in for it.
+	// Confidence: how much of what is asked one of the best memories has to hold (query/confident.go), what the time
+	// and the things that a question names count for beside its words, and the vector nearness that stands in for all.
 	Cover       float32
+	CoverTime   float32
+	CoverNamed  float32
 	CoverVector float32
 	// What a question may cost in a large project. InFull is how many memories, by the question's words together, are
 	// scored with their whole neighbourhoods; Closely how many candidates are looked at one by one. Where more are found,
@@ -76,7 +78,7 @@ func Default() Tuning {
 		Time: 0.5, Dated: 0.3, Phrase: 0.15, Vector: 0.5, VectorTop: 50, Episode: 0.2, Expand: 0.5, ExpandWindow: 0.3,
 		Walk: 0.3, Jump: 0.7, Reserve: 7, ReserveFrom: 0.42, Anchors: 24, Beam: 16, MaxDepth: 5, MaxNodes: 200, Gamma: 0.6, Drop: 0.05, Lambda1: 0.8, Lambda2: 0.2,
 		Similar: 6, Hub: 24, Diversity: 0.15,
-		Cover: 0.33, CoverVector: 0.6,
+		Cover: 0.36, CoverTime: 0.2, CoverNamed: 0.25, CoverVector: 0.6,
 		InFull: 32768, Closely: 4096,
 	}
 	w := func(temporal, semantic, causal, entity float32) (r [5]float32) {

@@ -351,7 +351,7 @@ func (r *run) mayHold(o uint32) bool {
 				both = false
 				break
 			}
-			if _, ok := slices.BinarySearch(post.Docs, o); !ok {
+			if !post.Has(o) {
 				both = false
 				break
 			}
