@@ -12,8 +12,8 @@ import (
 	"github.com/magma-mcp/magma-mcp/tools"
 )
 
-// Completer completes what is typed for a resource template or a prompt: project names, entity names,
-// refs of recent memories. It is mcp-go's completion provider for both.
+// Completer completes what is typed for a resource template or a prompt: project names, names of entities and
+// topics, refs of recent memories. It is mcp-go's completion provider for both.
 type Completer struct {
 	Engine   memory.Engine
 	Defaults tools.Scope
@@ -66,6 +66,12 @@ func (c Completer) complete(ctx context.Context, arg mcp.CompleteArgument, cc mc
 			if list, err := c.Engine.Entities(ctx, project); err == nil {
 				for _, e := range list {
 					offer(e.Name)
+				}
+			}
+		case "topic":
+			if list, err := c.Engine.Topics(ctx, project); err == nil {
+				for _, t := range list {
+					offer(t.Name)
 				}
 			}
 		case "id":
