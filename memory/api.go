@@ -385,7 +385,7 @@ type Stats struct {
 	Edges    struct {
 		Temporal int `json:"temporal"`
 		Causal   int `json:"causal"`
-		Semantic int `json:"semantic"`
+		Semantic int `json:"semantic"` // by words; those by vectors are found as a walk comes by
 		Entity   int `json:"entity"`
 	} `json:"edges"`
 	SemanticEstimated bool               `json:"semantic_estimated,omitempty"` // counted on a sample

@@ -334,6 +334,7 @@ func TestCompletion(t *testing.T) {
 		`{"ref":{"type":"ref/prompt","name":"load_context"},"argument":{"name":"project","value":"b"}}`:                                                             `["a/b c"]`,
 		`{"ref":{"type":"ref/resource","uri":"memory://{project}/entities/{name}"},"argument":{"name":"name","value":"c"},"context":{"arguments":{"project":"x"}}}`: `["C++/CLI"]`,
 		`{"ref":{"type":"ref/resource","uri":"memory://{project}/memories/{id}"},"argument":{"name":"id","value":""}}`:                                              `["7Q4K2Z"]`,
+		`{"ref":{"type":"ref/resource","uri":"memory://{project}/topics/{topic}"},"argument":{"name":"topic","value":"fe"}}`:                                        `["ferry"]`,
 		`{"ref":{"type":"ref/prompt","name":"answer_with_memory"},"argument":{"name":"question","value":"x"}}`:                                                      `[]`,
 	} {
 		result, message := ask(t, t.Context(), &canned{}, "completion/complete", params)
