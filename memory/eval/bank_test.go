@@ -89,3 +89,19 @@ func TestBankMeasured(t *testing.T) {
 		t.Log("\n" + text)
 	}
 }
+
+// TestCorruptionCosts: wrong edges of the temporal graph cost what its right ones give, on the coding log with its
+// turns in sessions; no other graph is touched by them.
+func TestCorruptionCosts(t *testing.T) {
+	c := bankConfig(t, filepath.Join("..", "..", "testdata", "codinglog", "codinglog.json"))
+	c.Corrupt, c.Seed, c.Foreign = "temporal=0..100%", 1, -1
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most, off := r.Corruption[0].Difference["MRR"].Mean, r.Corruption[4].Difference["MRR"].Mean, r.Corruption[5]
+	t.Logf("MRR: a tenth wrong %+.3f, all wrong %+.3f, %s %+.3f", least, most, off.Setting.Name, off.Difference["MRR"].Mean)
+	if most > -.02 || most > least {
+		t.Errorf("with every temporal edge wrong MRR changes by %.3f, with a tenth by %.3f", most, least)
+	}
+}

@@ -209,7 +209,7 @@ func TestRunScoresAndReports(t *testing.T) {
 	if w := all.Systems[0].Why["any@10"]; w.N != 18 || w.Mean != 1 {
 		t.Errorf("why %+v", w)
 	}
-	if len(r.Ablations) != len(Ablations()) || len(r.Corruption) != 5 {
+	if len(r.Ablations) != len(Ablations()) || len(r.Corruption) != 6 {
 		t.Errorf("%d ablations, %d corruptions", len(r.Ablations), len(r.Corruption))
 	}
 	if c := r.Confidence; c.WrongPersonRefused.N != 6 || c.FoundTrusted.Mean != 1 || c.ForeignRefused.N == 0 || c.RenamedRefused.N == 0 {
@@ -339,7 +339,7 @@ func TestEstimateIsClustered(t *testing.T) {
 func TestCorruptions(t *testing.T) {
 	for what, last := range map[string]float64{"entity": .5, "causal=0..30%": .3, "semantic=20": .2} {
 		list, err := Corruptions(what, 1)
-		if err != nil || len(list) != 5 || math.Abs(list[4].Share-last) > 1e-9 {
+		if err != nil || len(list) != 6 || len(list[5].Relations) != 3 || math.Abs(list[4].Share-last) > 1e-9 {
 			t.Errorf("%s: %v, %v", what, list, err)
 		}
 	}

@@ -73,7 +73,7 @@ svg text{font:12px system-ui,sans-serif;fill:currentColor}
 {{range .Ablations}}<tr><td>{{.Setting.Name}}</td><td></td><td>{{cell .Measures "recall@10"}}</td><td>{{signed (get .Difference "recall@10")}}</td><td>{{signed (get .Difference "all@10")}}</td><td>{{signed (get .Difference "MRR")}}</td><td>{{signed (get .Difference "recall@10 multi-hop")}}</td></tr>
 {{end}}</table>{{end}}
 {{if .Corruption}}<h2>A graph made wrong</h2>
-<p class="note">Recall@10 against the share of edges added or rewired.</p>{{curve .Corruption}}{{end}}
+<p class="note">Recall@10 against the share of edges rewired; dashed: without the graph. Where the curve falls under it, the graph does harm.</p>{{curve .Corruption}}{{end}}
 <h2>Knowing that nothing answers</h2>
 <table><tr><th>asked</th><th></th><th>share</th></tr>
 <tr><td>evidence found, confident</td><td></td><td>{{share .Confidence.FoundTrusted}}</td></tr>
@@ -170,7 +170,7 @@ func forestSVG(list []Ablation, measure string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// curveSVG draws recall@10 against the share of wrong edges.
+// curveSVG draws recall@10 against the share of wrong edges, and what is found without the graph as a line across.
 func curveSVG(list []Ablation) template.HTML {
 	const width, height, left, bottom = 700.0, 280.0, 60.0, 40.0
 	low, high := math.Inf(1), math.Inf(-1)
@@ -197,6 +197,11 @@ func curveSVG(list []Ablation) template.HTML {
 	path := fmt.Sprintf("M%.1f %.1f", x(0), y(e))
 	for _, a := range list {
 		m := a.Measures["recall@10"]
+		if a.Setting.Corrupt == "" {
+			fmt.Fprintf(&b, `<line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="%s" stroke-dasharray="6 4"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`,
+				left, width-20, y(m.Mean), y(m.Mean), palette[0], width-22, y(m.Mean)-5, template.HTMLEscapeString(a.Setting.Name))
+			continue
+		}
 		path += fmt.Sprintf(" L%.1f %.1f", x(a.Setting.Share), y(m.Mean))
 		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s"/><text x="%.1f" y="%g" text-anchor="middle">%.3g %%</text>`,
 			x(a.Setting.Share), x(a.Setting.Share), y(m.Low), y(m.High), palette[1], x(a.Setting.Share), y(m.Mean), palette[1], x(a.Setting.Share), height-bottom+18, a.Setting.Share*100)

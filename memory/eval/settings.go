@@ -90,7 +90,7 @@ func without(list []string, x string) []string {
 const corruptMost = .5
 
 // Corruptions are the settings of one graph's corruption curve: five steps up to a half, or to the share
-// that what names, as in "entity" or "entity=0..30%".
+// that what names, as in "entity" or "entity=0..30%"; and, to see where it stops paying, the graph left out.
 func Corruptions(what string, seed uint64) ([]Setting, error) {
 	graph, span, given := strings.Cut(what, "=")
 	most := corruptMost
@@ -110,5 +110,5 @@ func Corruptions(what string, seed uint64) ([]Setting, error) {
 		share := part * most
 		list = append(list, Setting{Name: fmt.Sprintf("%s %.3g%% wrong", graph, share*100), Corrupt: graph, Share: share, Seed: seed})
 	}
-	return list, nil
+	return append(list, Setting{Name: "without " + graph, Relations: without(graphs, graph)}), nil
 }

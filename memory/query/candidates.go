@@ -188,6 +188,7 @@ func (r *run) mentioned() {
 			continue // a name that a fifth of the memories hold says nothing; its speaker's bonus does
 		}
 		for _, o := range docs {
+			o = r.t.Corrupt.end(graph.Entity, e, o, len(r.s.Docs))
 			if r.about[o] == 0 {
 				r.mentions = append(r.mentions, o)
 			}
@@ -254,22 +255,21 @@ func (r *run) context() {
 	if t.Session > 0 && k > 0 {
 		r.tops = append(r.tops[:0], make([]float32, k*s.SessionCount())...)
 		for _, o := range r.cand {
-			at := int(s.Docs[o].Session) * k
+			at := int(r.session(o)) * k
 			insertTop(r.tops[at:at+k], r.base[o])
 		}
 	}
 	for _, o := range r.cand {
-		d := &s.Docs[o]
 		if t.Session > 0 && k > 0 && s.SessionName(o) != "" {
 			var sum float32
-			at := int(d.Session) * k
+			at := int(r.session(o)) * k
 			for _, v := range r.tops[at : at+k] {
 				sum += v
 			}
 			r.final[o] += float32(t.Session * (sum / float32(k)))
 		}
 		if t.Reply > 0 {
-			if p, ok := s.Neighbour(o, -1); ok && r.repliesTo(o) {
+			if p, ok := r.before(o); ok && r.repliesTo(o) {
 				r.final[o] += float32(t.Reply * r.base[p])
 			}
 		}
@@ -279,7 +279,7 @@ func (r *run) context() {
 // repliesTo reports whether a memory answers a question that somebody else asked just before it and that
 // holds words of the one asked. Where nobody says who speaks, it is taken for an answer.
 func (r *run) repliesTo(o uint32) bool {
-	p, ok := r.s.Neighbour(o, -1)
+	p, ok := r.before(o)
 	return ok && r.words[p] > 0 && r.s.Docs[p].Flags&index.Question != 0 && (r.s.Docs[p].Speaker != r.s.Docs[o].Speaker || r.s.Docs[o].Speaker == 0)
 }
 

@@ -32,7 +32,7 @@ func (r *run) judge(res *Result, list []uint32) {
 // it can tell of the person asked about, and what the time and the names of the question count for.
 func (r *run) evidence(o uint32, about []string) (sum float32) {
 	if r.total > 0 && r.concerns(o, about) {
-		before, reply := r.s.Neighbour(o, -1)
+		before, reply := r.before(o)
 		reply = reply && r.repliesTo(o)
 		sum = r.share(func(p *index.Posting) bool { return p.Has(o) || reply && p.Has(before) })
 	}
@@ -58,7 +58,7 @@ func (r *run) concerns(o uint32, names []string) bool {
 	if len(names) == 0 || d.Speaker == 0 || d.Speaker == r.speakers[0] || r.speaksOf(o, names) {
 		return true
 	}
-	if before, ok := r.s.Neighbour(o, -1); ok && r.speaksOf(before, names) {
+	if before, ok := r.before(o); ok && r.speaksOf(before, names) {
 		return true
 	}
 	asked, more := false, false

@@ -64,6 +64,7 @@ const depthOfList = 60
 // Run answers one request on one shard; the caller holds RLock.
 func Run(s *index.Shard, q *Request) Result {
 	r := &run{arrays: pool.Get().(*arrays), s: s, q: q, t: *q.Tuning, weights: q.Route.Weights}
+	r.rewired = r.t.Corrupt.Share > 0 && r.t.Corrupt.Graph == graph.Temporal
 	if q.Weights != nil {
 		r.weights = *q.Weights
 	}

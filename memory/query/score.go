@@ -74,6 +74,7 @@ type run struct {
 	near     map[uint32]float32
 	phrase   map[uint32]float32
 	left     int              // memories found whose score was too low to be looked at closely
+	rewired  bool             // the temporal graph is made wrong
 	unknown  int              // names in the question that this project does not know
 	entered  map[uint32]entry // through a summary
 }

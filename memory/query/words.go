@@ -215,6 +215,9 @@ func (r *run) spread(own, n int, wavg float32) {
 					continue
 				}
 			}
+			if r.rewired && k != 0 {
+				x = r.astray(o, x)
+			}
 			if r.acc[x] == 0 {
 				r.touched = append(r.touched, x)
 			}
@@ -255,10 +258,13 @@ func (r *run) look(list []uint32, own, n int, wavg float32) {
 		docs, at, named := s.Around(x)
 		var acc float32
 		for j, o := range docs {
+			k := j - at
+			if r.rewired && k != 0 {
+				o = r.astray(x, o)
+			}
 			if r.soft[o] == 0 {
 				continue
 			}
-			k := j - at
 			if !named {
 				if _, ok := s.Neighbour(x, k); !ok {
 					continue
