@@ -62,7 +62,7 @@ func values(kv store.KV, keys [][]byte) ([][]byte, error) {
 		spans[i] = store.At(k)
 	}
 	err := sweep(kv, spans, func(i int, _, v []byte) error {
-		if out[i] = bytes.Clone(v); v == nil || len(v) == 0 {
+		if out[i] = bytes.Clone(v); len(v) == 0 {
 			out[i] = []byte{}
 		}
 		return nil

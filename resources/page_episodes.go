@@ -64,7 +64,7 @@ func episodePage(project string, e memory.EpisodeInfo) string {
 	return b.String()
 }
 
-func topicsPage(project string, list []memory.TopicInfo) string {
+func topicsPage(project string, list []memory.TopicInfo, omitted int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Topics of %s\n\n", line(project))
 	if len(list) == 0 {
@@ -72,6 +72,9 @@ func topicsPage(project string, list []memory.TopicInfo) string {
 	}
 	for _, t := range list {
 		fmt.Fprintf(&b, "- **%s**: %d episodes of %d sessions, %d memories, %s to %s, id %s\n", line(t.Name), t.EpisodeCount, len(t.Sessions), t.MemoryCount, t.Start, t.End, t.ID)
+	}
+	if omitted > 0 {
+		fmt.Fprintf(&b, "\n%d earlier ones: raise limit.\n", omitted)
 	}
 	return b.String()
 }

@@ -365,7 +365,9 @@ func (r reader) get(ctx context.Context, scope tools.Scope, a address) (v view, 
 		return view{e, func() string { return episodePage(a.project, e) }, contentsOf(e.Memories)}, err
 	case "topics":
 		list, err := r.engine.Topics(ctx, a.project)
-		return view{map[string]any{"project": a.project, "topics": present(list)}, func() string { return topicsPage(a.project, list) }, nil}, err
+		omitted := max(0, len(list)-cmp.Or(limit, topicEntries))
+		list = present(list)[:len(list)-omitted]
+		return view{map[string]any{"project": a.project, "topics": list, "omitted": omitted}, func() string { return topicsPage(a.project, list, omitted) }, nil}, err
 	case "topic":
 		list, err := r.engine.Topic(ctx, a.project, a.name)
 		if err == nil && len(list) == 0 {
@@ -380,10 +382,12 @@ func (r reader) get(ctx context.Context, scope tools.Scope, a address) (v view, 
 	}
 }
 
-// recentEntries is how many memories recent shows unless ?limit= says: a screenful or two.
+// recentEntries is how many memories recent shows unless ?limit= says: a screenful or two; topicEntries is how many
+// topics, a line each.
 // mostEntries bounds ?limit=, so that no page grows with the store; mostDepth is the walk's own bound.
 const (
 	recentEntries = 50
+	topicEntries  = 200
 	mostEntries   = 1000
 	mostDepth     = 5
 )

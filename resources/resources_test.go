@@ -119,7 +119,7 @@ func (c *canned) Episode(_ context.Context, _, id string) (memory.EpisodeInfo, e
 var subject = memory.TopicInfo{ID: "0123", Name: "ferry", Keywords: []string{"ferry", "# x"}, Start: run.Start, End: run.End, Sessions: []string{"s1", "s2"}, EpisodeCount: 2, MemoryCount: 3}
 
 func (c *canned) Topics(context.Context, string) ([]memory.TopicInfo, error) {
-	return []memory.TopicInfo{subject}, nil
+	return []memory.TopicInfo{subject, {ID: "89ab", Name: "an earlier one"}}, nil
 }
 
 func (c *canned) Topic(_ context.Context, _, name string) ([]memory.TopicInfo, error) {
@@ -189,6 +189,7 @@ func TestJSON(t *testing.T) {
 		"memory://a%2Fb%20c/episodes?session=s1":              `"episodes"`,
 		"memory://a%2Fb%20c/episodes/0123":                    `not a heading`,
 		"memory://a%2Fb%20c/topics":                           `"topics"`,
+		"memory://a%2Fb%20c/topics?limit=1":                   `"omitted":1`,
 		"memory://a%2Fb%20c/topics/ferry":                     `"evidence"`,
 		"memory://a%2Fb%20c/topics/a%2Fb":                     `"links"`,
 	} {
@@ -268,7 +269,7 @@ func TestPages(t *testing.T) {
 		"empty":    "memory://nobody/recent?format=md",
 		"episodes": "memory://a%2Fb%20c/episodes?format=md",
 		"episode":  "memory://a%2Fb%20c/episodes/0123?format=md",
-		"topics":   "memory://a%2Fb%20c/topics?format=md",
+		"topics":   "memory://a%2Fb%20c/topics?format=md&limit=1",
 		"topic":    "memory://a%2Fb%20c/topics/ferry?format=md",
 	} {
 		text, mime, message := read(t, t.Context(), &canned{}, uri)
