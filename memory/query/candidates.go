@@ -151,6 +151,9 @@ func floor(list []uint32, value []float32, n int) float32 {
 	}
 	var counts [1024]int
 	step := top / float32(len(counts))
+	if step == 0 {
+		return 0
+	}
 	for _, o := range list {
 		counts[min(int(value[o]/step), len(counts)-1)]++
 	}
