@@ -206,9 +206,9 @@ func scale(t *testing.T, dir string, kept bool, n, dim int) {
 			}
 		})
 		t.Logf("filled %v", filled)
-		if dim > 0 {
-			t.Logf("background work %v", timed(func() { must(b.Settle(ctx)) }))
-		}
+	}
+	if dim > 0 {
+		t.Logf("background work %v", timed(func() { must(b.Settle(ctx)) }))
 	}
 	must(b.Close())
 	opened := timed(func() { b, err = Open(dir, o); must(err) })

@@ -244,6 +244,9 @@ func (c *change) over(session string, last Memory) bool {
 	if c.now.Sub(last.Stored) >= pause {
 		return true
 	}
+	if any := c.land.newest; !last.ID.Less(any.id) || any.end.Sub(last.At) < pause {
+		return false
+	}
 	for s, to := range c.land.latest {
 		if s != session && last.ID.Less(to.id) && to.end.Sub(last.At) >= pause {
 			return true
@@ -254,14 +257,7 @@ func (c *change) over(session string, last Memory) bool {
 
 // ended closes the open episodes of sessions that have ended because others go on.
 func (c *change) ended(project string) error {
-	var open []Derived
-	for _, e := range c.land.episodes {
-		if !e.Closed {
-			open = append(open, e)
-		}
-	}
-	slices.SortFunc(open, byTime)
-	for _, e := range open {
+	for _, e := range c.land.unclosed() {
 		memories, err := c.w.store.Memories(project, e.Basis)
 		if err != nil {
 			return fmt.Errorf("read an episode: %w", err)

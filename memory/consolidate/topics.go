@@ -87,6 +87,9 @@ const (
 	topicWords   = 24
 	// nearest is how many topics an episode is held against: those that share most of its keywords.
 	nearest = 64
+	// topicReads is how many topics an episode's words are looked up in, the rarest words first; two words at the least.
+	// It binds from some thousands of topics on, where the common words are in too many of them to tell anything.
+	topicReads = 4096
 	// joinAt is the cosine from which an episode joins a topic rather than founding one. On five long
 	// conversations of 168 episodes 0.2 makes 87 topics of them, none with more than a sixth; two turns
 	// of different sessions that a question needs both are under one topic 2.6 times as often as any two.
@@ -141,6 +144,9 @@ type landscape struct {
 	spread   map[string]int               // in how many closed episodes a word is a keyword
 	closed   int                          // closed episodes
 	latest   map[string]latest            // how far each session goes
+	sessions map[string]map[RowID]bool    // the episodes of a session
+	open     map[RowID]bool               // episodes that are not closed
+	newest   latest                       // how far any session went, ever: at least as far as each of latest
 }
 
 // latest is the id that was written last in a session, and the end of what happened in it.
@@ -153,6 +159,7 @@ func newLandscape(rows []Derived) *landscape {
 	l := &landscape{
 		episodes: map[RowID]Derived{}, of: map[graph.ID]RowID{}, topics: map[RowID]map[string]float64{},
 		members: map[RowID]int{}, holding: map[string]map[RowID]bool{}, spread: map[string]int{}, latest: map[string]latest{},
+		sessions: map[string]map[RowID]bool{}, open: map[RowID]bool{},
 	}
 	for _, r := range rows {
 		l.put(r)
@@ -174,8 +181,20 @@ func (l *landscape) put(e Derived) {
 		}
 	}
 	l.latest[e.Session] = to
+	if l.newest.id.Less(to.id) {
+		l.newest.id = to.id
+	}
+	if to.end.After(l.newest.end) {
+		l.newest.end = to.end
+	}
+	if l.sessions[e.Session] == nil {
+		l.sessions[e.Session] = map[RowID]bool{}
+	}
+	l.sessions[e.Session][e.ID] = true
 	if e.Closed {
 		l.count(e, 1)
+	} else {
+		l.open[e.ID] = true
 	}
 }
 
@@ -185,6 +204,10 @@ func (l *landscape) drop(id RowID) {
 		return
 	}
 	delete(l.episodes, id)
+	delete(l.open, id)
+	if delete(l.sessions[e.Session], id); len(l.sessions[e.Session]) == 0 {
+		delete(l.sessions, e.Session)
+	}
 	for _, m := range e.Basis {
 		if l.of[m] == id {
 			delete(l.of, m)
@@ -238,12 +261,23 @@ func (l *landscape) topicFrom(least float64, id RowID, keywords []Keyword) (RowI
 	}
 	mine := map[string]float64{}
 	shared := map[RowID]int{}
+	words := make([]string, 0, len(keywords))
 	for _, k := range keywords {
 		w := stem(k.Word)
 		if mine[w] = k.Weight * rarity(w); mine[w] > 0 {
-			for t := range l.holding[w] {
-				shared[t]++
-			}
+			words = append(words, w)
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(l.holding[a]), len(l.holding[b])), cmp.Compare(a, b))
+	})
+	seen := 0
+	for i, w := range words {
+		if seen += len(l.holding[w]); i > 1 && seen > topicReads {
+			break
+		}
+		for t := range l.holding[w] {
+			shared[t]++
 		}
 	}
 	var near []RowID
@@ -274,12 +308,15 @@ func (l *landscape) topicFrom(least float64, id RowID, keywords []Keyword) (RowI
 }
 
 // session are the episodes of a session in order of time.
-func (l *landscape) session(name string) []Derived {
-	var out []Derived
-	for _, e := range l.episodes {
-		if e.Session == name {
-			out = append(out, e)
-		}
+func (l *landscape) session(name string) []Derived { return l.inOrder(l.sessions[name]) }
+
+// unclosed are the open episodes in order of time.
+func (l *landscape) unclosed() []Derived { return l.inOrder(l.open) }
+
+func (l *landscape) inOrder(ids map[RowID]bool) []Derived {
+	out := make([]Derived, 0, len(ids))
+	for id := range ids {
+		out = append(out, l.episodes[id])
 	}
 	slices.SortFunc(out, byTime)
 	return out
