@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type CheckReport struct {
 const maxProblems = 100
 
 // Check reads every row of the store and holds it against the layout of store/keys.go: each record decodes,
-// has its analysis, its ref and its duplicate row; no derived row speaks of a memory that is not there; no
+// has its analysis and its ref; no duplicate or derived row speaks of a memory that is not there; no
 // forgotten one has a row left. It changes nothing.
 func (b *Bank) Check(ctx context.Context) (CheckReport, error) {
 	rep := CheckReport{Problems: []string{}}
@@ -51,13 +52,33 @@ func (b *Bank) Check(ctx context.Context) (CheckReport, error) {
 			return rep, storageError("checking", err)
 		}
 	}
-	return rep, nil
+	return rep, storageError("checking", c.rest(ctx))
 }
 
 type checker struct {
 	b   *Bank
 	kv  store.Reader
 	rep *CheckReport
+}
+
+// rest reads every row of every space: those that no project's records lead to can be damaged as well.
+func (c *checker) rest(ctx context.Context) error {
+	n := 0
+	lo, hi := store.ConfirmRange()
+	for row, err := range c.kv.Scan(nil, nil) {
+		if n++; err == nil && n%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if bytes.Compare(row.Key, lo) >= 0 && bytes.Compare(row.Key, hi) < 0 {
+			if _, err := store.DecodePreview(row.Value); err != nil {
+				c.problem("a preview of forget does not decode")
+			}
+		}
+	}
+	return nil
 }
 
 func (c *checker) problem(format string, args ...any) {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -232,23 +233,26 @@ func (r requestRow) op(request string) (store.Op, error) {
 	return store.Op{Kind: store.Set, Key: store.RequestKey(store.Sum("request", request)), Value: v}, err
 }
 
-// dropRequests deletes the kept answers that are past their time; it runs when a store is opened.
+// dropRequests deletes the kept answers that are past their time; it runs when a store is opened. Damage among them
+// is no reason not to open it: what can be read of the memories stays readable.
 func (b *Bank) dropRequests() error {
 	var ops []store.Op
 	lo, hi := store.RequestRange()
 	now := b.o.Now().Unix()
-	for row, err := range b.kv.Scan(lo, hi) {
-		if err != nil {
-			return err
-		}
+	err := visit(b.kv, lo, hi, func(k, v []byte) error {
 		var r requestRow
-		if json.Unmarshal(row.Value, &r) != nil || r.Expires < now {
-			ops = append(ops, store.Op{Kind: store.Delete, Key: row.Key})
+		if json.Unmarshal(v, &r) != nil || r.Expires < now {
+			ops = append(ops, store.Op{Kind: store.Delete, Key: bytes.Clone(k)})
 		}
-	}
-	if len(ops) == 0 {
 		return nil
+	})
+	if errors.Is(err, store.ErrCorrupt) {
+		b.o.Logger.Error("kept answers cannot be read; run `magma-mcp repair`", "error", err)
+		err = nil
 	}
-	_, err := b.kv.Apply(ops)
+	if err != nil || len(ops) == 0 {
+		return err
+	}
+	_, err = b.kv.Apply(ops)
 	return err
 }

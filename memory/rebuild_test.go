@@ -164,3 +164,79 @@ func TestRebuildOverDamage(t *testing.T) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 }
+
+// TestCheckReadsEveryRow: damage is told of wherever it lies, also among rows that belong to no memory.
+func TestCheckReadsEveryRow(t *testing.T) {
+	kv := &sickest{KV: storetest.NewMap()}
+	f := open(t, func(o *Options) { o.KV = kv })
+	f.say("The gate is green.")
+	kv.key = store.RequestKey(store.Sum("request", "r1"))
+	f.put(store.Op{Kind: store.Set, Key: kv.key, Value: []byte("{}")})
+	kv.sick = true
+	_, err := f.Check(ctx)
+	wantCode(t, err, CodeStorage, "damaged")
+	kv.sick = false
+	code := store.ConfirmKey(store.Sum("confirm", "x"))
+	f.put(store.Op{Kind: store.Set, Key: code, Value: []byte{0xff}})
+	if rep, err := f.Check(ctx); err != nil || len(rep.Problems) != 1 {
+		t.Errorf("%v, %v", rep.Problems, err)
+	}
+	f.put(store.Op{Kind: store.Delete, Key: code})
+}
+
+// TestDamagedAnswersDoNotKeepAStoreShut: what can be read stays readable.
+func TestDamagedAnswersDoNotKeepAStoreShut(t *testing.T) {
+	kv := &sick{KV: storetest.NewMap(), healed: true}
+	kv.lo, kv.hi = store.RequestRange()
+	o := Options{KV: kv, Zone: time.UTC, Paused: true}
+	b, err := Open("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.RememberOnce(ctx, "r1", Note{Content: "The gate is green."}); err != nil {
+		t.Fatal(err)
+	}
+	kv.healed = false
+	again, err := Open("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := again.Recall(ctx, Question{Query: "gate"}); err != nil || len(r.Memories) != 1 {
+		t.Errorf("%+v, %v", r.Memories, err)
+	}
+	for _, b := range []*Bank{b, again} {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// sickest is a store one row of which cannot be read.
+type sickest struct {
+	store.KV
+	key  []byte
+	sick bool
+}
+
+func (s *sickest) Snapshot() (store.Snapshot, error) {
+	snap, err := s.KV.Snapshot()
+	return &sickSnapshot{snap, s}, err
+}
+
+type sickSnapshot struct {
+	store.Snapshot
+	of *sickest
+}
+
+func (s *sickSnapshot) Scan(lo, hi []byte) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range s.Snapshot.Scan(lo, hi) {
+			if s.of.sick && bytes.Equal(row.Key, s.of.key) {
+				row, err = store.Row{}, store.ErrCorrupt
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}

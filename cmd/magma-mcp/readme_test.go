@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,5 +125,29 @@ func TestTestDataIsDescribed(t *testing.T) {
 		if e.IsDir() && !strings.Contains(table, "| `"+e.Name()+"/` |") {
 			t.Errorf("testdata/README.md does not say what testdata/%s holds", e.Name())
 		}
+	}
+}
+
+// TestReadmeNamesRealSettings: what the README calls a setting is one.
+func TestReadmeNamesRealSettings(t *testing.T) {
+	known := map[string]bool{}
+	sections := map[string]bool{}
+	for _, key := range keysOf(reflect.TypeFor[Config](), "") {
+		known[key] = true
+		if section, _, ok := strings.Cut(key, "."); ok {
+			sections[section] = true
+		}
+	}
+	named := 0
+	for _, m := range regexp.MustCompile("`([a-z_]+)\\.([a-z_]+)`").FindAllStringSubmatch(readText(t, "README.md"), -1) {
+		if !sections[m[1]] {
+			continue
+		}
+		if named++; !known[m[1]+"."+m[2]] {
+			t.Errorf("%s.%s is no setting", m[1], m[2])
+		}
+	}
+	if named < 5 {
+		t.Errorf("only %d settings are named", named)
 	}
 }
