@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
@@ -461,5 +463,34 @@ func TestKeyOfWhatIsGone(t *testing.T) {
 	}
 	if r := f.remember(Note{Content: "Coffee at six.", IdempotencyKey: "k"}); r.Status != StatusStored || len(r.Warnings) > 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestPurgeRightAfterPurge: what one purge left to merge does not keep the words of the next. On a busy machine one
+// store in fifty had a table that no list of old files had.
+func TestPurgeRightAfterPurge(t *testing.T) {
+	stores := 25
+	if long {
+		stores = 500
+	}
+	for n := range stores {
+		f := &fixture{t: t, fs: vfs.NewMem(), clock: &clock{t: time.Date(2025, 6, 16, 9, 0, 0, 0, time.UTC)}}
+		f.opts = Options{Now: f.clock.now, NewID: NewIDs(1), Zone: time.UTC, Paused: true}
+		f.reopen()
+		first := f.say("Tea at four.")
+		if _, err := f.Forget(ctx, Choice{IDs: []string{first.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		second := f.say("Tea at four.")
+		f.remember(Note{Content: "Tea at five.", Supersedes: []string{second.ID}})
+		third := f.say("Tea at four.")
+		for _, r := range []Receipt{third, second, first} {
+			if out, err := f.Forget(ctx, Choice{IDs: []string{r.ID}, Purge: true}); err != nil || !out.Verified || !out.Purged {
+				t.Fatalf("store %d: %s: purged %t, %v", n, r.ID, out.Purged, err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (kv *pebbleKV) erase(ctx context.Context, spans []Span) error {
 			return err
 		}
 		if len(left) == 0 {
-			return nil
+			return kv.awaitStrays(ctx)
 		}
 		if round == eraseRounds {
 			return fmt.Errorf("%w: %s would not go", ErrFault, strings.Join(left, ", "))
@@ -206,6 +206,44 @@ func (kv *pebbleKV) awaitGone(ctx context.Context, names []string) ([]string, er
 			return nil, ctx.Err()
 		case <-kv.fault.down:
 			return nil, kv.fault.get()
+		}
+	}
+}
+
+// awaitStrays waits for tables that were made while Erase was looking and merged again by it: no list of old files
+// has them, Pebble removes them in its own time, and until then they hold what is to go. One that is being written
+// now comes into use instead, and was made of what was merged. What takes longer than goneWithin is left to who looks
+// for the bytes.
+func (kv *pebbleKV) awaitStrays(ctx context.Context) error {
+	stuck := time.NewTimer(goneWithin)
+	defer stuck.Stop()
+	look := time.NewTicker(20 * time.Millisecond) // nothing tells when a table comes into use
+	defer look.Stop()
+	var strays []string
+	for first := true; ; first = false {
+		used, err := kv.inUse()
+		if err != nil {
+			return err
+		}
+		there, err := kv.o.FS.List(kv.dir)
+		if err != nil {
+			return storageError("list the folder", err)
+		}
+		if first {
+			strays = slices.DeleteFunc(slices.Clone(there), func(name string) bool { return !isTable(name) })
+		}
+		strays = slices.DeleteFunc(strays, func(name string) bool { return used[name] || !slices.Contains(there, name) })
+		if len(strays) == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-stuck.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-kv.fault.down:
+			return kv.fault.get()
 		}
 	}
 }
