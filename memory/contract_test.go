@@ -494,3 +494,21 @@ func TestPurgeRightAfterPurge(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeOfWordsThatAreKept: the same words in another project, or inside another memory, are no sign that a purge
+// left anything.
+func TestPurgeOfWordsThatAreKept(t *testing.T) {
+	f := open(t)
+	a := f.say("The harbour office closes at noon.")
+	f.remember(Note{Content: "The harbour office closes at noon.", Project: "other"})
+	b := f.say("Supper is at seven on Fridays.")
+	f.say("Ana says: Supper is at seven on Fridays. So be it.")
+	c := f.say("Nobody is to know of the boat.")
+	out, err := f.Forget(ctx, Choice{IDs: []string{a.ID, b.ID, c.ID}, Purge: true})
+	if err != nil || !out.Purged || out.Count != 3 {
+		t.Fatalf("%d, purged %t, %v", out.Count, out.Purged, err)
+	}
+	if files, err := f.kv.(store.Finder).FindBytes(ctx, [][]byte{[]byte("know of the boat")}); err != nil || len(files) > 0 {
+		t.Errorf("%v, %v", files, err)
+	}
+}

@@ -64,7 +64,7 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 	}
 	if c.Purge {
 		if err = g.dropKeys(ids); err == nil {
-			out.Purged, err = b.purge(ctx, p, g.patterns)
+			out.Purged, err = b.purge(ctx, g.patterns)
 		}
 		if err != nil {
 			return out, storageError("purging (the memories are forgotten; call forget again with the same ids and purge)", err)
@@ -138,12 +138,12 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 			}
 			ops = append(ops, store.Op{Kind: store.Set, Key: store.TombstoneKey(p, r.ID), Value: t.Encode()})
 			gone = append(gone, r.ID)
+			if t.Purged && r.Content != "" { // a long text lies in the files in its segments
+				g.patterns = append(g.patterns, []byte(r.Content))
+			}
 		}
 		if len(named) < previewShown {
 			named = append(named, Forgotten{ID: l.parts[0].ID.String(), Ref: l.parts[0].Ref(), Words: firstWords(l.text, 80)})
-		}
-		if g.choice.Purge {
-			g.patterns = append(g.patterns, []byte(l.text))
 		}
 	}
 	out.Removed.Memories += len(list)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
@@ -95,7 +94,7 @@ func (g *removing) dropKeys(ids []graph.ID) error {
 }
 
 // purge makes the bytes of what was forgotten leave the data files, and looks for them.
-func (b *Bank) purge(ctx context.Context, p store.Project, patterns [][]byte) (bool, error) {
+func (b *Bank) purge(ctx context.Context, patterns [][]byte) (bool, error) {
 	e, ok := b.kv.(store.Eraser)
 	if !ok {
 		return false, errors.New("this storage backend cannot purge")
@@ -112,32 +111,27 @@ func (b *Bank) purge(ctx context.Context, p store.Project, patterns [][]byte) (b
 	}
 	// Short contents ("ok") stand in other memories too; only a text of some length tells.
 	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return len(bytes.TrimSpace(t)) < 12 })
-	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return b.stillStored(p, t) })
-	if len(patterns) == 0 {
-		return true, nil
+	if patterns, err = b.notKept(patterns); err != nil || len(patterns) == 0 {
+		return err == nil, err
 	}
 	files, err := f.FindBytes(ctx, patterns)
 	return len(files) == 0, err
 }
 
-// stillStored reports whether the very text of a forgotten memory stands in one that is kept.
-func (b *Bank) stillStored(p store.Project, t []byte) bool {
-	s, err := b.shard(p)
-	if err != nil {
-		return false
-	}
-	s.RLock()
-	defer s.RUnlock()
-	m, err := b.wordMatch(s, string(t))
-	if err != nil {
-		return false
-	}
-	for o := range m {
-		if r, _, err := b.get(p, s.Docs[o].ID); err == nil {
-			if c, err := b.content(p, r); err == nil && strings.Contains(c, string(t)) {
-				return true
-			}
+// notKept is those of the texts that stand in no memory that is kept, in any project.
+func (b *Bank) notKept(texts [][]byte) ([][]byte, error) {
+	kept := make([]bool, len(texts))
+	many := store.NewPatterns(texts)
+	lo, hi := store.AllRecords()
+	err := visit(b.kv, lo, hi, func(_, v []byte) error {
+		many.Each(v, func(i int) bool { kept[i] = true; return true })
+		return nil
+	})
+	var out [][]byte
+	for i, t := range texts {
+		if !kept[i] {
+			out = append(out, t)
 		}
 	}
-	return false
+	return out, err
 }

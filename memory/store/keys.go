@@ -157,6 +157,7 @@ func projectRange(space byte, p Project) (lo, hi []byte) {
 
 // RecordRange bounds a project's records; the id is the last 16 bytes of a key.
 func RecordRange(p Project) (lo, hi []byte)    { return projectRange(spaceRecord, p) }
+func AllRecords() (lo, hi []byte)              { return []byte{spaceRecord}, []byte{spaceRecord + 1} }
 func StateRange(p Project) (lo, hi []byte)     { return projectRange(spaceState, p) }
 func AnalysisRange(p Project) (lo, hi []byte)  { return projectRange(spaceAnalysis, p) }
 func TombstoneRange(p Project) (lo, hi []byte) { return projectRange(spaceTombstone, p) }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,12 +42,16 @@ func (kv *pebbleKV) findBytes(ctx context.Context, patterns [][]byte) ([]string,
 		return nil, storageError("list the folder", err)
 	}
 	slices.Sort(names)
+	many, over := NewPatterns(patterns), 0
+	for _, p := range patterns {
+		over = max(over, len(p)-1)
+	}
 	var found []string
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s := &search{ctx: ctx, patterns: patterns}
+		s := &search{ctx: ctx, patterns: many, over: over}
 		path := raw.PathJoin(dir, name)
 		if st, err := raw.Stat(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, storageError("look at "+name, err)
@@ -84,7 +87,7 @@ func (kv *pebbleKV) findBytes(ctx context.Context, patterns [][]byte) ([]string,
 		if slices.Contains(found, name) {
 			continue
 		}
-		s := &search{ctx: ctx, patterns: patterns}
+		s := &search{ctx: ctx, patterns: many, over: over}
 		if err := s.log(log); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, storageError("read "+name, err)
 		}
@@ -132,14 +135,13 @@ func (kv *pebbleKV) findInTable(s *search, plain vfs.FS, name string) error {
 // search looks for patterns until there is a hit.
 type search struct {
 	ctx      context.Context
-	patterns [][]byte
+	patterns *Patterns
+	over     int // one less than the longest
 	hit      bool
 }
 
 func (s *search) in(p []byte) bool {
-	for _, pattern := range s.patterns {
-		s.hit = s.hit || bytes.Contains(p, pattern)
-	}
+	s.hit = s.hit || s.patterns.In(p)
 	return s.hit
 }
 
@@ -150,11 +152,7 @@ func (s *search) file(fs vfs.FS, path string) error {
 		return err
 	}
 	defer f.Close()
-	over := 0
-	for _, p := range s.patterns {
-		over = max(over, len(p)-1)
-	}
-	buf := make([]byte, max(256<<10, 2*over))
+	buf := make([]byte, max(256<<10, 2*s.over))
 	kept := 0
 	for !s.hit && s.ctx.Err() == nil {
 		n, err := io.ReadFull(f, buf[kept:])
@@ -165,7 +163,7 @@ func (s *search) file(fs vfs.FS, path string) error {
 		if err != nil {
 			return err
 		}
-		kept = copy(buf, buf[len(buf)-over:])
+		kept = copy(buf, buf[len(buf)-s.over:])
 	}
 	return s.ctx.Err()
 }
