@@ -160,7 +160,7 @@ func (b *Bank) backupDue(dir string, every time.Duration) (time.Duration, error)
 
 // reading makes a Bank that only reads, on a store that is not its own to change.
 func reading(kv store.KV, o Options) (*Bank, error) {
-	b := &Bank{o: o, kv: kv, projects: map[string]store.Project{}, names: map[store.Project]string{}, models: map[uint32]string{}, shards: map[store.Project]*resident{}, tallies: map[store.Project]tally{}}
+	b := &Bank{o: o, kv: kv, projects: map[string]store.Project{}, names: map[store.Project]string{}, models: map[uint32]string{}, loads: make(chan struct{}, loadsAtOnce), shards: map[store.Project]*resident{}, tallies: map[store.Project]tally{}}
 	b.analysts.New = func() any { return &analyst{words: text.New()} }
 	if _, err := kv.Get(store.SettingKey("format")); err != nil {
 		if errors.Is(err, store.ErrNotFound) {

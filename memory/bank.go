@@ -78,8 +78,8 @@ type Bank struct {
 	fold  cases.Caser
 
 	write sync.Mutex // one writer at a time; held over Apply, not over the wait for the sync
-	// loads is held for reading while an index is loaded from a snapshot; taken before write.
-	loads sync.RWMutex
+	// loads bounds how many indexes are loaded at once: each has what it reads in memory twice over.
+	loads chan struct{}
 	// below: guarded by write
 	lastMS int64
 
@@ -140,7 +140,7 @@ func Open(dir string, o Options) (*Bank, error) {
 		o.DefaultProject = "default"
 	}
 	b := &Bank{o: o, kv: o.KV, times: temporal.New(o.Times), fold: cases.Fold(), projects: map[string]store.Project{}, names: map[store.Project]string{},
-		models: map[uint32]string{}, shards: map[store.Project]*resident{}, tallies: map[store.Project]tally{}}
+		models: map[uint32]string{}, loads: make(chan struct{}, loadsAtOnce), shards: map[store.Project]*resident{}, tallies: map[store.Project]tally{}}
 	b.analysts.New = func() any { return &analyst{words: text.New(), questions: query.NewAnalyst(b.times, o.Expand)} }
 	if b.kv == nil {
 		if o.Pebble.Logger == nil {

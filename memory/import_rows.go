@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
 
+	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
@@ -324,6 +326,10 @@ func (x *derivedRow) ops(im *importer, p store.Project) ([]store.Op, error) {
 func (x *vectorRow) ops(im *importer, p store.Project) ([]store.Op, error) {
 	if ok, err := im.here(p, x.id); !ok {
 		return nil, err
+	}
+	var s embed.Space
+	if err := json.Unmarshal([]byte(x.space), &s); err == nil && len(x.value) != 8+2*s.Dimensions {
+		return nil, lineErrorf("vector: it is not of the %d dimensions that its space has", s.Dimensions)
 	}
 	m, err := im.b.modelNumber(x.space)
 	if err != nil {

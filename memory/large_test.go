@@ -118,3 +118,65 @@ func TestScratchIsCleanBetweenQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenOnesTakeNoPlaceInAWindow: the same store answers the same once it is loaded again.
+func TestForgottenOnesTakeNoPlaceInAWindow(t *testing.T) {
+	f := boundedBank(t, 1<<20, 64)
+	var ids []string
+	for i := range 300 {
+		ids = append(ids, f.remember(Note{Content: fmt.Sprintf("Gravel number %d.", i), OccurredAt: "2024-05-01"}).ID)
+	}
+	for i := range 40 {
+		f.remember(Note{Content: fmt.Sprintf("The deploy key of gateway %d.", i), Session: fmt.Sprint("in", i), OccurredAt: "2023-05-01"})
+	}
+	for i := range 60 {
+		f.remember(Note{Content: fmt.Sprintf("Somebody had a long word with the others about the gateway and much besides %d.", i), Session: fmt.Sprint("out", i), OccurredAt: "2024-08-01"})
+	}
+	f.recall(Question{Query: "gateway"})
+	if _, err := f.Forget(ctx, Choice{IDs: ids}); err != nil {
+		t.Fatal(err)
+	}
+	q := Question{Query: "What was the gateway before 2024?", Limit: 60, MaxTokens: 20000}
+	live := f.recall(q)
+	f.reopen()
+	if d := gocmp.Diff(f.recall(q), live); d != "" {
+		t.Errorf("the same store answers otherwise after a restart (-loaded +live):\n%s", d)
+	}
+}
+
+// TestOmittedCountsWhatMayBeFound: not what is superseded, and a long text once.
+func TestOmittedCountsWhatMayBeFound(t *testing.T) {
+	found := func(f *fixture) int {
+		r := f.recall(Question{Query: "deploy key", Limit: 5})
+		return len(r.Memories) + len(r.Elided) + r.Omitted
+	}
+	f := boundedBank(t, 1<<20, 64)
+	last := ""
+	for i := range 200 {
+		n := Note{Content: fmt.Sprintf("A remark of many other words, of rope and sail and tide and wind, and the key number %d too.", i), Session: fmt.Sprint("old", i)}
+		if last != "" {
+			n.Supersedes = []string{last}
+		}
+		last = f.remember(n).ID
+	}
+	for i := range 80 {
+		f.remember(Note{Content: fmt.Sprintf("The deploy key of gateway %d.", i), Session: fmt.Sprint("new", i)})
+	}
+	if n := found(f); n != 81 {
+		t.Errorf("%d memories are said to be found, 81 may be", n)
+	}
+	f = boundedBank(t, 1<<20, 32)
+	var long strings.Builder
+	for i := range 150 {
+		fmt.Fprintf(&long, "Paragraph %d tells of rope and sail and tide and wind, of weather, of cooks and of charts, and of the key in the end, of many other things besides that nobody wants to hear about at all.\n\n", i)
+	}
+	if rec := f.say(long.String()); len(rec.Segments) < 10 {
+		t.Fatalf("%d segments", len(rec.Segments))
+	}
+	for i := range 40 {
+		f.remember(Note{Content: fmt.Sprintf("The deploy key of gateway %d.", i), Session: fmt.Sprint("new", i)})
+	}
+	if n := found(f); n > 41 {
+		t.Errorf("%d memories are said to be found, 41 may be", n)
+	}
+}

@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"errors"
+	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -10,63 +13,89 @@ import (
 	"github.com/magma-mcp/magma-mcp/memory/store"
 )
 
+// loadsAtOnce is how many indexes are loaded at once, each by three goroutines.
+const loadsAtOnce = 2
+
 // loadShard reads a project's index from the store. Writers go on meanwhile: the index is that of a snapshot, and
 // what they change after it (change) is brought in at the end, under the writer's lock.
-func (b *Bank) loadShard(p store.Project, r *resident) error {
-	b.loads.RLock() // a purge waits: a snapshot keeps bytes on disk
-	defer b.loads.RUnlock()
-	b.write.Lock()
-	snap, err := b.kv.Snapshot()
-	if err == nil {
-		r.loading = true
-	}
-	b.write.Unlock()
+func (b *Bank) loadShard(p store.Project, r *resident) (err error) {
+	b.loads <- struct{}{}
+	defer func() { <-b.loads }()
+	snap, spaces, err := b.beginLoad(r)
 	if err != nil {
 		return err
 	}
-	s, err := b.readShard(snap, p)
-	if e := snap.Close(); err == nil {
-		err = e
-	}
+	var s *index.Shard
+	read := errCutOff // unless it comes so far: a fault in the program leaves all as before
+	defer func() {
+		b.write.Lock()
+		defer b.write.Unlock()
+		if e := snap.Close(); read == nil {
+			read = e
+		}
+		for _, f := range r.missed {
+			if read == nil {
+				f(s)
+			}
+		}
+		r.loading, r.missed = false, nil
+		if read == nil {
+			r.shard.Store(s)
+		}
+		err = read
+	}()
+	s, read = b.readShard(snap, p, spaces)
+	return read
+}
+
+var errCutOff = errors.New("loading the index was cut off; ask again")
+
+// beginLoad takes the snapshot that an index is made of, and the vector spaces of that moment.
+func (b *Bank) beginLoad(r *resident) (store.Snapshot, []space, error) {
 	b.write.Lock()
 	defer b.write.Unlock()
-	for _, f := range r.missed {
-		if err == nil {
-			f(s)
-		}
+	snap, err := b.kv.Snapshot()
+	if err != nil {
+		return nil, nil, err
 	}
-	r.loading, r.missed = false, nil
-	if err == nil {
-		r.shard.Store(s)
-	}
-	return err
+	r.loading = true
+	return snap, b.back.rows.table(), nil
 }
 
 // change brings a project's index in memory up to what was just written, now or when it is loaded. f runs with
-// the index's lock held, and not at all where the project is not in memory. The caller holds write.
-func (b *Bank) change(p store.Project, f func(*index.Shard)) {
+// the index's lock held, and not at all where the project is not in memory; ran says whether it has run already.
+// The caller holds write.
+func (b *Bank) change(p store.Project, f func(*index.Shard)) (ran bool) {
 	b.mu.RLock()
 	r := b.shards[p]
 	b.mu.RUnlock()
 	if r == nil {
-		return
+		return false
 	}
 	if r.loading {
 		r.missed = append(r.missed, f)
-	} else if s := r.shard.Load(); s != nil {
-		s.Lock()
-		defer s.Unlock()
-		f(s)
+		return false
 	}
+	s := r.shard.Load()
+	if s == nil {
+		return false
+	}
+	s.Lock()
+	defer s.Unlock()
+	f(s)
+	return true
 }
 
 // readShard builds a project's index from its rows, in the order of writing. Records, analyses and vectors are read and
 // decoded beside one another.
-func (b *Bank) readShard(kv store.Reader, p store.Project) (*index.Shard, error) {
+func (b *Bank) readShard(kv store.Reader, p store.Project, spaces []space) (*index.Shard, error) {
 	var vectors []heldVectors
 	var unread error
 	var reading sync.WaitGroup
-	reading.Go(func() { vectors, unread = b.readVectors(kv, p) })
+	reading.Go(func() {
+		defer caught(&unread)
+		vectors, unread = readVectors(kv, p, spaces)
+	})
 	defer reading.Wait()
 	states := map[graph.ID]*store.State{}
 	lo, hi := store.StateRange(p)
@@ -155,6 +184,14 @@ func ofWhole(st, whole *store.State) *store.State {
 	return &out
 }
 
+// caught, deferred in a goroutine of a load, makes a fault in the program an error of that load: it is no reason to end
+// a server that others use.
+func caught(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("loading the index: %v\n%s", v, debug.Stack())
+	}
+}
+
 // batchRows is how many decoded rows are handed over at once.
 const batchRows = 256
 
@@ -170,6 +207,15 @@ func abreast[T any](rows iter.Seq2[store.Row, error], decode func(store.Row) (T,
 	running.Go(func() {
 		defer close(out)
 		var b batch
+		defer func() {
+			if b.err != nil {
+				select {
+				case out <- b:
+				case <-quit:
+				}
+			}
+		}()
+		defer caught(&b.err)
 		send := func() bool {
 			select {
 			case out <- b:
@@ -186,7 +232,7 @@ func abreast[T any](rows iter.Seq2[store.Row, error], decode func(store.Row) (T,
 			}
 			if err != nil {
 				b.err = err
-				break
+				return
 			}
 			if b.list = append(b.list, v); len(b.list) == batchRows && !send() {
 				return
@@ -201,10 +247,10 @@ func abreast[T any](rows iter.Seq2[store.Row, error], decode func(store.Row) (T,
 			if now.err != nil {
 				return v, false, now.err
 			}
+			i = 0
 			if now, ok = <-out; !ok {
 				return v, false, nil
 			}
-			i = 0
 		}
 		i++
 		return now.list[i-1], true, nil

@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,4 +81,116 @@ func TestWritersDoNotWaitForALoad(t *testing.T) {
 	if err != nil || len(tagged.Memories) != 1 {
 		t.Errorf("%d memories with the tag that came meanwhile, %v", len(tagged.Memories), err)
 	}
+}
+
+// faultyKV is a store of which a snapshot's scan has a fault of the program in it, once.
+type faultyKV struct {
+	store.KV
+	armed atomic.Bool
+}
+
+type faultySnapshot struct {
+	store.Snapshot
+	k *faultyKV
+}
+
+func (k *faultyKV) Snapshot() (store.Snapshot, error) {
+	s, err := k.KV.Snapshot()
+	return faultySnapshot{s, k}, err
+}
+
+func (s faultySnapshot) Scan(lo, hi []byte) iter.Seq2[store.Row, error] {
+	if s.k.armed.CompareAndSwap(true, false) {
+		panic("a fault while a row is read")
+	}
+	return s.Snapshot.Scan(lo, hi)
+}
+
+// TestAFaultWhileLoadingCostsOneCall: the next question loads the index, nothing is kept for the load that failed, and
+// a purge finds no snapshot left open.
+func TestAFaultWhileLoadingCostsOneCall(t *testing.T) {
+	f := open(t)
+	gone := f.say("The anchor chain broke in the harbour.")
+	f.say("The harbour master came aboard.")
+	f.reopen()
+	k := &faultyKV{KV: f.kv}
+	f.kv = k
+	ask := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil { // as the tools do
+				err = fmt.Errorf("fault: %v", p)
+			}
+		}()
+		_, err = f.Recall(ctx, Question{Query: "anchor"})
+		return err
+	}
+	k.armed.Store(true)
+	if err := ask(); err == nil {
+		t.Fatal("the fault did not show")
+	}
+	f.say("Said while no index is loaded.")
+	for _, err := range []error{ask(), ask()} { // the first may tell of the load that failed
+		if err != nil {
+			t.Log(err)
+		}
+	}
+	if err := ask(); err != nil {
+		t.Fatalf("later questions fail: %v", err)
+	}
+	if got := f.first("said while no index"); got != "Said while no index is loaded." {
+		t.Errorf("found %q", got)
+	}
+	f.kv = k.KV
+	if out, err := f.Forget(ctx, Choice{IDs: []string{gone.ID}, Purge: true}); err != nil || !out.Purged {
+		t.Errorf("purged %t, %v", out.Purged, err)
+	}
+}
+
+// TestAnIndexStaysWhileItsMemoriesAreForgotten: another project's question does not evict it, so that all that goes
+// is counted.
+func TestAnIndexStaysWhileItsMemoriesAreForgotten(t *testing.T) {
+	f := open(t, func(o *Options) { o.ResidentDocs = 1 })
+	f.say("The anchor chain broke in the harbour.")
+	f.remember(Note{Content: "Elsewhere the deploy key rusts.", Project: "other"})
+	p, _ := f.project("default")
+	release, err := f.pin(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.recall(Question{Query: "deploy", Project: "other"})
+	if f.loaded(p) == nil {
+		t.Error("an index in use was evicted")
+	}
+	release()
+	f.recall(Question{Query: "deploy", Project: "other"})
+	if f.loaded(p) != nil {
+		t.Error("an index that nobody needs stays beyond what is allowed")
+	}
+}
+
+// TestNamesAreReadByManyAtOnce: each reader gets the entity it asked for.
+func TestNamesAreReadByManyAtOnce(t *testing.T) {
+	f := open(t)
+	f.say("Ana Silva met Bruno Costa in the harbour.")
+	f.recall(Question{Query: "harbour"})
+	names := []struct {
+		name string
+		want int
+	}{{"Ana", 1}, {"Bruno", 1}, {"Silva", 1}, {"", 0}}
+	var readers sync.WaitGroup
+	for k := range 6 {
+		readers.Go(func() {
+			for i := range 500 {
+				n := names[(i+k)%len(names)]
+				if n.name == "" {
+					n.name = fmt.Sprintf("walk%d%d", k, i)
+				}
+				if l, err := f.Entity(ctx, "default", n.name); err != nil || len(l) != n.want {
+					t.Errorf("%s: %d entities, want %d; %v", n.name, len(l), n.want, err)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
 }

@@ -43,9 +43,11 @@ type leaving struct {
 // remove forgets ids: the records, everything derived from them by every route, and leaves tombstones.
 func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *Choice, request string, out Removal) (Removal, error) {
 	out.Status = StatusForgotten
-	if _, err := b.shard(p); err != nil { // what goes is counted there
+	release, err := b.pin(p) // what goes is counted there
+	if err != nil {
 		return out, storageError("forgetting", err)
 	}
+	defer release()
 	g := &removing{b: b, project: p, choice: c, request: request, out: &out}
 	// The newest first: an index's lists end with them, and taking from their end moves nothing.
 	for end := len(ids); end > 0; {
@@ -58,7 +60,6 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 		}
 		end -= n
 	}
-	var err error
 	if out.Verified, err = g.verify(ids); err != nil {
 		return out, storageError("verifying", err)
 	}
@@ -172,17 +173,22 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 	}
 	b.recount(p)
 	g.gone = append(g.gone, gone...)
-	b.change(p, func(s *index.Shard) {
+	var removed Removed
+	if b.change(p, func(s *index.Shard) {
 		for i := range dropped {
-			out.Removed.Edges += undraw(s, &dropped[i])
+			removed.Edges += undraw(s, &dropped[i])
 		}
 		for _, id := range slices.Backward(gone) {
 			postings, edges, entities := s.Remove(id)
-			out.Removed.Postings += postings
-			out.Removed.Edges += edges
-			out.Removed.Entities += entities
+			removed.Postings += postings
+			removed.Edges += edges
+			removed.Entities += entities
 		}
-	})
+	}) {
+		out.Removed.Postings += removed.Postings
+		out.Removed.Edges += removed.Edges
+		out.Removed.Entities += removed.Entities
+	}
 	return n, commit, nil
 }
 

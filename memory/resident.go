@@ -14,6 +14,7 @@ type resident struct {
 	shard atomic.Pointer[index.Shard]
 	err   error // set by once
 	used  uint64
+	pins  int // under Bank.mu: how many need it to stay
 
 	// Under Bank.write: while it is loading, what writers changed since.
 	loading bool
@@ -32,6 +33,7 @@ func (b *Bank) shard(p store.Project) (*index.Shard, error) {
 	r.used = b.clock
 	b.mu.Unlock()
 	r.once.Do(func() {
+		r.err = errCutOff // unless it comes to an end
 		r.err = b.loadShard(p, r)
 	})
 	if r.err != nil {
@@ -44,6 +46,27 @@ func (b *Bank) shard(p store.Project) (*index.Shard, error) {
 	}
 	b.evict(p)
 	return r.shard.Load(), nil
+}
+
+// pin loads a project's index and keeps it until release is called.
+func (b *Bank) pin(p store.Project) (release func(), err error) {
+	if _, err := b.shard(p); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	r := b.shards[p]
+	if r != nil {
+		r.pins++
+	}
+	b.mu.Unlock()
+	if r == nil || r.shard.Load() == nil {
+		return b.pin(p) // it went in between
+	}
+	return func() {
+		b.mu.Lock()
+		r.pins--
+		b.mu.Unlock()
+	}, nil
 }
 
 // loaded is a project's index if it is in memory.
@@ -70,7 +93,7 @@ func (b *Bank) evict(keep store.Project) {
 		var oldest store.Project
 		found := false
 		for p, r := range b.shards {
-			if p != keep && r.shard.Load() != nil && (!found || r.used < b.shards[oldest].used) {
+			if p != keep && r.pins == 0 && r.shard.Load() != nil && (!found || r.used < b.shards[oldest].used) {
 				oldest, found = p, true
 			}
 		}

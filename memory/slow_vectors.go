@@ -65,7 +65,7 @@ func (l *backlog) table() []space {
 		s, ok := l.spaces[m]
 		if !ok {
 			s.number = m
-			if json.Unmarshal([]byte(row), &s.Space) != nil {
+			if json.Unmarshal([]byte(row), &s.Space) != nil || s.Dimensions <= 0 {
 				continue // not of this program; its vectors are never asked
 			}
 			s.fingerprint = s.Fingerprint()
@@ -304,18 +304,18 @@ func (l *backlog) Filled() error {
 	if err := l.apply(append(ops, op)); err != nil {
 		return err
 	}
+	l.b.mu.Lock()
+	for _, m := range gone {
+		delete(l.b.models, m) // before spaces, which is made of it
+	}
+	resident := slices.Collect(maps.Keys(l.b.shards))
+	l.b.mu.Unlock()
 	l.mu.Lock()
 	l.flags = flags
 	for _, m := range gone {
 		delete(l.spaces, m)
 	}
 	l.mu.Unlock()
-	l.b.mu.Lock()
-	for _, m := range gone {
-		delete(l.b.models, m)
-	}
-	resident := slices.Collect(maps.Keys(l.b.shards))
-	l.b.mu.Unlock()
 	for _, p := range resident {
 		l.b.change(p, func(s *index.Shard) {
 			for _, m := range gone {
@@ -365,9 +365,9 @@ type heldVectors struct {
 }
 
 // readVectors reads a project's vectors of every space. It needs no index, so that it runs while that is made.
-func (b *Bank) readVectors(kv store.Reader, p store.Project) ([]heldVectors, error) {
+func readVectors(kv store.Reader, p store.Project, spaces []space) ([]heldVectors, error) {
 	var out []heldVectors
-	for _, sp := range b.back.rows.table() {
+	for _, sp := range spaces {
 		space := heldVectors{number: sp.number, VectorSpace: index.NewVectorSpace(sp.Dimensions)}
 		vec := make([]float32, sp.Dimensions)
 		lo, hi := store.VectorRange(p, sp.number)

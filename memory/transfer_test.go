@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
+	"github.com/magma-mcp/magma-mcp/memory/embed"
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
 	"github.com/magma-mcp/magma-mcp/memory/store/storetest"
@@ -554,4 +555,41 @@ func memBank(t fataler) *Bank {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// TestImportedSpaceOfNoDimensions: a file whose vector space says nonsense of its dimensions costs its vectors and
+// nothing else.
+func TestImportedSpaceOfNoDimensions(t *testing.T) {
+	for _, dims := range []string{"8", "0", "-5"} {
+		src := open(t)
+		id, _ := graph.ParseID(src.say("The anchor chain broke in the harbour.").ID)
+		sp := embed.Space{Provider: "ollama", Model: "a", Dimensions: 16}
+		if err := src.back.rows.Aim([]embed.Space{sp}); err != nil {
+			t.Fatal(err)
+		}
+		if err := src.back.rows.Settle(consolidate.Outcome{Space: sp.Fingerprint(), Vectors: []consolidate.Vector{{Memory: id, Project: "default", Values: append([]float32{1}, make([]float32, 15)...)}}}); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if _, err := src.Export(ctx, &out, ExportOptions{Vectors: true}); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(out.String(), `\"dimensions\":16`, `\"dimensions\":`+dims)
+		if text == out.String() {
+			t.Fatal(text)
+		}
+		f := open(t)
+		rep, err := f.Import(ctx, fstest.MapFS{"x.jsonl": {Data: []byte(text)}}, "x.jsonl", ImportOptions{})
+		t.Logf("dimensions %s: imported %+v %v", dims, rep.Vectors, err)
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					t.Errorf("dimensions %s: panic %v", dims, p)
+				}
+			}()
+			if _, err = f.Recall(ctx, Question{Query: "anchor"}); err != nil {
+				t.Errorf("dimensions %s: the project can no longer be asked: %v", dims, err)
+			}
+		}()
+	}
 }

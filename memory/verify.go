@@ -99,10 +99,7 @@ func (b *Bank) purge(ctx context.Context, patterns [][]byte) (bool, error) {
 	if !ok {
 		return false, errors.New("this storage backend cannot purge")
 	}
-	b.loads.Lock() // an index that is being loaded holds a snapshot, and that the bytes
-	err := e.Erase(ctx)
-	b.loads.Unlock()
-	if err != nil {
+	if err := e.Erase(ctx); err != nil { // it waits for open snapshots, of an index that is being loaded too
 		return false, err
 	}
 	f, ok := b.kv.(store.Finder)

@@ -7,6 +7,8 @@ import (
 
 // stems are the hashes of the informative words of a name, each once.
 func (s *Shard) stems(name string) []uint64 {
+	s.reading.Lock() // of names that a question asks for, several readers at once
+	defer s.reading.Unlock()
 	var out []uint64
 	last := -1
 	for _, t := range s.words.Tokens(name) {

@@ -108,7 +108,8 @@ type Shard struct {
 	size      atomic.Int64 // len(Docs), for who holds no lock
 	byID      map[graph.ID]uint32
 	termIDs   map[uint64]uint32
-	words     *text.Analyzer
+	reading   sync.Mutex
+	words     *text.Analyzer // under reading
 	postings  []Posting
 	fwd       []uint32 // the terms of each doc, one after the other
 	sessions  []session

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"math"
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -37,9 +39,9 @@ func sketch(out []uint64, vec []float32) []uint64 {
 
 var distances = sync.Pool{New: func() any { return new([]uint16) }}
 
-// near gives the rows whose sketches are nearest to a question's, and as many more as are no
-// farther than the last; nil where the space is not large enough for it.
-func (v *VectorSpace) near(query []float32) []int32 {
+// near gives the rows whose sketches are nearest to a question's among those of docs that pass, and as many more as are
+// no farther than the last; nil where the space is not large enough for it.
+func (v *VectorSpace) near(query []float32, pass func(doc uint32) bool) []int32 {
 	n := len(v.docs)
 	if v.Dim < sketchDim || n < sketchRows {
 		return nil
@@ -54,24 +56,52 @@ func (v *VectorSpace) near(query []float32) []int32 {
 	counts := make([]int, v.Dim+1)
 	w := len(q)
 	for r := range dist {
+		if v.docs[r] == noDoc {
+			dist[r] = math.MaxUint16
+			continue
+		}
 		d := 0
 		for i, x := range v.signs[r*w : r*w+w] {
 			d += bits.OnesCount64(x ^ q[i])
 		}
 		dist[r] = uint16(d)
-		if v.docs[r] != noDoc {
-			counts[d]++
-		}
+		counts[d]++
 	}
 	keep := max(sketchKeep, n/sketchShare)
+	rows := v.upTo(dist, counts, keep, nil)
+	if pass == nil {
+		return rows
+	}
+	all := len(rows)
+	rows = slices.DeleteFunc(rows, func(r int32) bool { return !pass(v.docs[r]) })
+	if len(rows)*5 >= all*4 {
+		return rows
+	}
+	// A filter that keeps few: those it drops must take nobody's place.
+	clear(counts)
+	for r, d := range dist {
+		if d == math.MaxUint16 {
+			continue
+		}
+		if pass(v.docs[r]) {
+			counts[d]++
+		} else {
+			dist[r] = math.MaxUint16
+		}
+	}
+	return v.upTo(dist, counts, keep, rows[:0])
+}
+
+// upTo is the rows at the least distances, keep of them or a few more.
+func (v *VectorSpace) upTo(dist []uint16, counts []int, keep int, rows []int32) []int32 {
 	cut, have := 0, counts[0]
 	for have < keep && cut < v.Dim {
 		cut++
 		have += counts[cut]
 	}
-	rows := make([]int32, 0, have)
+	rows = slices.Grow(rows, have)
 	for r, d := range dist {
-		if int(d) <= cut && v.docs[r] != noDoc {
+		if int(d) <= cut {
 			rows = append(rows, int32(r))
 		}
 	}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -73,10 +72,24 @@ func TestSketch(t *testing.T) {
 	} else {
 		t.Logf("of the %d nearest %.4f are found", k, share)
 	}
-	few := func(doc uint32) bool { return doc%5000 == 1 }
-	got := s.Nearest(vecs[n], 5, few)
-	if want := s.exact(vecs[n], 5, few); !slices.Equal(got, want) || len(got) != 5 {
-		t.Errorf("with a filter that few pass: %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
+	for _, every := range []uint32{2, 5, 20, 60, 5000} {
+		pass := func(doc uint32) bool { return doc%every == 1 }
+		found, of := 0, 0
+		for _, q := range vecs[n:] {
+			got, want := s.Nearest(q, k, pass), s.exact(q, k, pass)
+			for _, x := range got {
+				if !pass(x.Doc) {
+					t.Fatalf("%d does not pass", x.Doc)
+				}
+				if slices.Contains(want, x) {
+					found++
+				}
+			}
+			of += len(want)
+		}
+		if share := float64(found) / float64(of); share < 0.97 {
+			t.Errorf("where one of %d passes, %.3f of the nearest are found", every, share)
+		}
 	}
 }
 

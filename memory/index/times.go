@@ -37,15 +37,15 @@ func (s *Shard) Overlaps(o uint32, start, end int64) bool {
 	return false
 }
 
-// Within calls f for every memory that Overlaps [start, end), in the order of writing; forgotten ones may be
-// among them.
+// Within calls f for every memory that Overlaps [start, end), in the order of writing. Forgotten
+// ones and long texts, whose segments are what is found, are left out.
 func (s *Shard) Within(start, end int64, f func(o uint32)) {
 	for i, b := range s.spans {
 		if b.start >= end || b.end <= start {
 			continue
 		}
 		for o := i * timeBlock; o < min(len(s.Docs), (i+1)*timeBlock); o++ {
-			if s.Overlaps(uint32(o), start, end) {
+			if s.Docs[o].Flags&(Dead|Whole) == 0 && s.Overlaps(uint32(o), start, end) {
 				f(uint32(o))
 			}
 		}

@@ -183,19 +183,16 @@ func (v *VectorSpace) Nearest(query []float32, k int, pass func(doc uint32) bool
 	if k <= 0 || len(query) != v.Dim {
 		return nil
 	}
-	rows := v.near(query)
+	rows := v.near(query, pass)
 	if rows == nil {
 		return v.exact(query, k, pass)
 	}
 	q, qs := wide(query, v.stride)
-	top := nearest{k: k, chunks: v.chunks, pass: pass}
+	top := nearest{k: k, chunks: v.chunks}
 	var sum [1]int32
 	for _, r := range rows {
 		dotRows(q, v.row(r), v.stride, sum[:])
 		top.offer(v.docs[r], float32(float32(sum[0])*float32(qs*v.scales[r])))
-	}
-	if len(top.list) < k {
-		return v.exact(query, k, pass) // too few of them pass
 	}
 	slices.Reverse(top.list)
 	return top.list

@@ -19,12 +19,12 @@ func (r *run) combine() {
 	r.scale()
 	near := r.nearness()
 	r.mentioned()
-	if r.collect(near, false); r.left > 0 && len(r.cand) < r.t.Closely/8 {
+	if r.collect(near, false); len(r.below) > 0 && len(r.cand) < r.t.Closely/8 {
 		// What was found first is mostly what may not be found: look again among the rest.
 		for _, o := range r.wrote {
 			r.base[o] = 0
 		}
-		r.cand, r.wrote, r.left = r.cand[:0], r.wrote[:0], 0
+		r.cand, r.wrote, r.below = r.cand[:0], r.wrote[:0], r.below[:0]
 		r.collect(near, true)
 	}
 	for _, o := range r.cand {
@@ -93,11 +93,11 @@ func (r *run) collect(near map[uint32]float32, strict bool) {
 	for _, o := range r.wrote {
 		rough := r.base[o]
 		r.base[o] = 0
-		if rough < floor {
-			r.left++
+		if !strict && !r.q.Filter.Pass(s, o) {
 			continue
 		}
-		if !strict && !r.q.Filter.Pass(s, o) {
+		if rough < floor {
+			r.below = append(r.below, o)
 			continue
 		}
 		bare := float32(1)

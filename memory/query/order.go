@@ -33,7 +33,7 @@ type Via struct {
 // Result is the memories found, best first.
 type Result struct {
 	Items     []Item
-	Found     int // how many were found at all, before Limit; of very many, those looked at closely and the number of the rest
+	Found     int // how many were found at all, before Limit
 	Weights   [4]float64
 	Speakers  []uint32
 	Entities  []uint32
@@ -84,7 +84,7 @@ func Run(s *index.Shard, q *Request) Result {
 	r.thin()
 	list := best(r.cand, r.final, k)
 	list = w.reserve(r.choose(list))
-	res := Result{Found: r.places(r.cand) + r.left, Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
+	res := Result{Found: r.places(slices.Concat(r.cand, r.below)), Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
 	r.judge(&res, list)
 	scale := float64(0)
 	if len(list) > 0 && r.final[list[0]] > 0 {

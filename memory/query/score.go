@@ -67,13 +67,14 @@ type run struct {
 	entities []uint32  // that the question names, speakers apart
 	idf      []float32 // of each term, and as coverage counts it
 	rare     []float32
-	total    float32 // of the question's own informative words
+	asked    []float32 // idf before a word that nobody used took that of its related words
+	total    float32   // of the question's own informative words
 	topWords float32
 	topWin   float32
 	topBase  float32
 	near     map[uint32]float32
 	phrase   map[uint32]float32
-	left     int              // memories found whose score was too low to be looked at closely
+	below    []uint32         // memories found whose score was too low to be looked at closely
 	rewired  bool             // the temporal graph is made wrong
 	unknown  int              // names in the question that this project does not know
 	entered  map[uint32]entry // through a summary

@@ -23,6 +23,43 @@ func (r *run) lexical() {
 	avg := max(1, float32(s.Words)/float32(n))
 	wavg := max(1, float32(s.WWords)/float32(n))
 	window := r.q.Graphs.Has(graph.Temporal) && r.t.Window > 0
+	r.rarity()
+	full, rest := r.split()
+	for _, i := range full {
+		own := r.gather(i)
+		r.score(i, avg)
+		if window && own*everywhere < n && len(r.group) <= 2*r.t.InFull {
+			r.spread(own, n, wavg)
+		}
+		r.forget()
+	}
+	finding, common := rest, []int(nil)
+	if len(rest) > 0 {
+		finding, common = r.apart(rest, n)
+	}
+	for _, i := range finding {
+		r.gather(i)
+		r.score(i, avg)
+		r.forget()
+	}
+	for _, i := range common { // after all that find, so that every memory found has them in full
+		r.gather(i)
+		r.more(i, avg)
+		r.forget()
+	}
+	if window && len(finding) > 0 {
+		list := r.ahead()
+		for _, i := range finding {
+			own := r.gather(i)
+			r.look(list, own, n, wavg)
+			r.forget()
+		}
+	}
+}
+
+// rarity weighs the question's terms.
+func (r *run) rarity() {
+	s, n := r.s, max(1, r.s.Live)
 	r.idf, r.rare = r.idf[:0], r.rare[:0]
 	for _, qt := range r.q.Terms {
 		df := 0
@@ -37,32 +74,7 @@ func (r *run) lexical() {
 			r.total += r.rare[i]
 		}
 	}
-	full, rest := r.split()
-	for _, i := range full {
-		own := r.gather(i)
-		r.score(i, avg)
-		if window && own*everywhere < n && len(r.group) <= 2*r.t.InFull {
-			r.spread(own, n, wavg)
-		}
-		r.forget()
-	}
-	for _, i := range rest {
-		if own := r.gather(i); own*everywhere < n {
-			r.score(i, avg)
-		} else {
-			r.more(i, avg)
-		}
-		r.forget()
-	}
-	if window && len(rest) > 0 {
-		list := r.ahead()
-		for _, i := range rest {
-			if own := r.gather(i); own*everywhere < n {
-				r.look(list, own, n, wavg)
-			}
-			r.forget()
-		}
-	}
+	r.asked = append(r.asked[:0], r.idf...)
 }
 
 // score adds what the gathered group of term i is worth to the memories that hold it.
@@ -131,6 +143,18 @@ func (r *run) split() (full, rest []int) {
 	return full, nil
 }
 
+// apart divides terms into those that find memories and those that nearly every neighbourhood holds.
+func (r *run) apart(terms []int, n int) (finding, common []int) {
+	for _, i := range terms {
+		if p := r.s.Posting(r.q.Terms[i].Hash); p != nil && len(p.Docs)*everywhere >= n {
+			common = append(common, i)
+		} else {
+			finding = append(finding, i)
+		}
+	}
+	return finding, common
+}
+
 // everywhere: a word that more than one memory in five holds is in nearly every neighbourhood, where it tells
 // nothing (its weight there is near 0) and costs most.
 const everywhere = 5
@@ -150,7 +174,7 @@ func (r *run) gather(i int) (own int) {
 	if r.t.Expand == 0 {
 		return own
 	}
-	top := r.idf[i]
+	top := r.asked[i]
 	if own == 0 {
 		top = index.IDF(max(1, r.s.Live), r.relatedDF(i))
 	}
@@ -163,10 +187,13 @@ func (r *run) gather(i int) (own int) {
 			continue
 		}
 		a := float32(r.t.Expand * qt.Weight)
-		if r.idf[j] < r.idf[i] {
-			a = float32(a * (r.idf[j] / r.idf[i]))
+		if r.asked[j] < r.asked[i] {
+			a = float32(a * (r.asked[j] / r.asked[i]))
 		}
 		c := float32(a*r.t.K1) / (r.t.K1 + 1 - a)
+		if c <= 0 {
+			continue // every memory holds it
+		}
 		for k, o := range p.Docs {
 			v := float32(c * float32(p.Counts[k]))
 			if r.soft[o] == 0 {
