@@ -76,6 +76,17 @@ func (g *removing) dropKeys(ids []graph.ID) error {
 	for _, id := range slices.Concat(ids, g.gone) {
 		went[id] = true
 	}
+	c, err := g.dropKeysOf(went)
+	if err != nil || c == nil {
+		return err
+	}
+	return c.Wait()
+}
+
+// dropKeysOf deletes them under the writer's lock: a key may be taken anew by another memory.
+func (g *removing) dropKeysOf(went map[graph.ID]bool) (store.Commit, error) {
+	g.b.write.Lock()
+	defer g.b.write.Unlock()
 	var ops []store.Op
 	lo, hi := store.IdemRange(g.project)
 	if err := visit(g.b.kv, lo, hi, func(k, v []byte) error {
@@ -84,13 +95,9 @@ func (g *removing) dropKeys(ids []graph.ID) error {
 		}
 		return nil
 	}); err != nil || len(ops) == 0 {
-		return err
+		return nil, err
 	}
-	c, err := g.b.kv.Apply(ops)
-	if err != nil {
-		return err
-	}
-	return c.Wait()
+	return g.b.kv.Apply(ops)
 }
 
 // purge makes the bytes of what was forgotten leave the data files, and looks for them.
@@ -108,7 +115,8 @@ func (b *Bank) purge(ctx context.Context, patterns [][]byte) (bool, error) {
 	}
 	// Short contents ("ok") stand in other memories too; only a text of some length tells.
 	patterns = slices.DeleteFunc(patterns, func(t []byte) bool { return len(bytes.TrimSpace(t)) < 12 })
-	if patterns, err = b.notKept(patterns); err != nil || len(patterns) == 0 {
+	patterns, err := b.notKept(patterns)
+	if err != nil || len(patterns) == 0 {
 		return err == nil, err
 	}
 	files, err := f.FindBytes(ctx, patterns)
