@@ -67,7 +67,7 @@ type judged struct {
 type controls struct {
 	Model   string    `json:"model"`
 	Failed  []string  `json:"failed,omitempty"`
-	Scores  []float64 `json:"scores"`
+	Scores  []float64 `json:"scores"` // -1: no verdict was given
 	Refused string    `json:"refused,omitempty"`
 }
 
@@ -283,6 +283,8 @@ func answerPrompt(q Question, text string) string {
 
 var verdictSchema = json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string"},"score":{"type":"number","minimum":0,"maximum":1}},"required":["reason","score"]}`)
 
+var errNoVerdict = errors.New("its reply is no score from 0 to 1")
+
 func (a *Answers) verdict(ctx context.Context, question, gold, answer string) (float64, string, error) {
 	prompt := `Judge an answer to a question against the right answer. Score from 0 to 1.
 1: it says the same, in whatever words: another notation of a date or a clock time, a synonym, more detail that does not contradict.
@@ -299,7 +301,7 @@ Question: ` + question + "\nRight answer: " + gold + "\nAnswer to judge: " + ans
 		Score  *float64 `json:"score"`
 	}
 	if err := json.Unmarshal([]byte(text), &v); err != nil || v.Score == nil || math.IsNaN(*v.Score) || *v.Score < 0 || *v.Score > 1 {
-		return 0, "", fmt.Errorf("judge %s: its reply is no score from 0 to 1", a.Judge)
+		return 0, "", fmt.Errorf("judge %s: %w", a.Judge, errNoVerdict)
 	}
 	return *v.Score, v.Reason, nil
 }
@@ -328,7 +330,9 @@ func (a *Answers) judge(ctx context.Context, c *Config) error {
 		check = controls{Model: a.Judge}
 		for _, p := range controlPairs {
 			score, _, err := a.verdict(ctx, p.question, p.gold, p.answer)
-			if err != nil {
+			if errors.Is(err, errNoVerdict) {
+				score = -1
+			} else if err != nil {
 				return err
 			}
 			check.Scores = append(check.Scores, score)

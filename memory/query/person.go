@@ -27,6 +27,8 @@ var (
 	secondPerson = regexp.MustCompile(`(?i)\b(?:you|your|yours)\b`)
 	// favour is how an assistant is asked for something, which tells nothing of what it said.
 	favour = regexp.MustCompile(`(?i)\b(?:(?:can|could|would|will|do) you|remind me|tell me|you (?:know|think|remember|recall)|thank you)\b`)
+	// frame is how a question is put to somebody before it begins: none of its words is looked for.
+	frame = regexp.MustCompile(`(?i)\b(?:(?:(?:can|could|would|will) you )?(?:please )?(?:remind|tell|show) me|let me know|do (?:we|you|i) (?:know|remember|recall)|i(?: was|['’]m| am)? wondering|i(?: want|['’]d like| wanted) to know)\b`)
 	// advice is what an assistant did earlier.
 	advice = regexp.MustCompile(`(?i)\b(?:you(?:['’]d| had|['’]ve| have)? (?:said|told|mentioned|recommended|suggested|advised|gave|given|listed|provided|explained|described|wrote|proposed|named|showed|shared)|did you (?:say|tell|mention|recommend|suggest|advise|give|list|provide|explain|describe|write|propose|name|show|share)|your (?:\p{L}+ )?(?:advice|suggestions?|recommendations?|answers?|explanation|list|reply))\b`)
 )

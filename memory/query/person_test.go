@@ -1,6 +1,12 @@
 package query
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/magma-mcp/magma-mcp/memory/temporal"
+)
 
 func TestPerson(t *testing.T) {
 	for q, want := range map[string]Person{
@@ -20,6 +26,27 @@ func TestPerson(t *testing.T) {
 	} {
 		if got := personOf(q); got != want {
 			t.Errorf("%q asks about %d, want %d", q, got, want)
+		}
+	}
+}
+
+// TestFrame: the words with which a question is put are not looked for.
+func TestFrame(t *testing.T) {
+	a := NewAnalyst(temporal.New(temporal.Options{}), nil)
+	for q, want := range map[string]string{
+		"What do we know about Moreno?":                 "moreno",
+		"Can you remind me where the spare key is?":     "spare key",
+		"Please tell me the name of the boat":           "name boat",
+		"Who told me about the knowledge base?":         "told knowledg base",
+		"Do you remember the tandem at low tide?":       "tandem low tide",
+		"I was wondering what the harbour school sells": "harbour school sell",
+	} {
+		var got []string
+		for _, term := range a.Read(q, time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)).Terms {
+			got = append(got, term.Stem)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q is read as %q, want %q", q, got, want)
 		}
 	}
 }

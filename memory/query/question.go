@@ -81,8 +81,12 @@ func (a *Analyst) Read(q string, ref time.Time) *Question {
 	var last at
 	last.pos = -10
 	seen := map[string]int{}
+	frames := frame.FindAllStringIndex(q, -1)
+	framed := func(t text.Token) bool {
+		return slices.ContainsFunc(frames, func(f []int) bool { return t.From >= f[0] && t.To <= f[1] })
+	}
 	for _, t := range a.words.Tokens(q) {
-		if t.Stop {
+		if t.Stop || framed(t) {
 			continue
 		}
 		i, ok := seen[t.Term]
