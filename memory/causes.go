@@ -118,6 +118,9 @@ func segments(s *index.Shard, o uint32) []uint32 {
 // effect has to share a word with what is asked, or the cause be the only one told.
 func (c *causeWalk) inside(e effect) (*ChainStep, error) {
 	r, _, err := c.b.get(e.p, e.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil // forgotten since it was found: the index hears of it after the store
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -93,10 +93,13 @@ func (b *Bank) preview(p store.Project, known bool, c *Choice, out Removal) (Rem
 	out.Count = len(ids)
 	for _, id := range ids[:min(previewShown, len(ids))] {
 		r, _, err := b.get(p, id)
-		if err != nil {
-			return out, storageError("choosing what to forget", err)
+		text := ""
+		if err == nil {
+			text, err = b.content(p, r)
 		}
-		text, err := b.content(p, r)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // another call forgets it now; the confirmation will see that the choice has changed
+		}
 		if err != nil {
 			return out, storageError("choosing what to forget", err)
 		}

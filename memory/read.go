@@ -157,7 +157,9 @@ func (b *Bank) whole(p store.Project, s *index.Shard, id graph.ID) (Memory, bool
 		return Memory{}, false, err
 	}
 	m := b.show(p, s, r, st)
-	if m.Content, err = b.content(p, r); err != nil {
+	if m.Content, err = b.content(p, r); errors.Is(err, store.ErrNotFound) {
+		return Memory{}, false, nil // its segments went since
+	} else if err != nil {
 		return m, false, err
 	}
 	m.Pending = b.pendingOf(p, id)

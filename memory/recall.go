@@ -231,7 +231,9 @@ func (b *Bank) collect(p store.Project, s *index.Shard, items []query.Item, cach
 		}
 		f := found{shard: s, item: it, record: r, state: st}
 		f.memory = b.show(p, s, r, st)
-		if f.memory.Content, err = b.content(p, r); err != nil {
+		if f.memory.Content, err = b.content(p, r); errors.Is(err, store.ErrNotFound) {
+			continue // its segments went since
+		} else if err != nil {
 			return nil, err
 		}
 		f.memory.Score = round4(it.Score)

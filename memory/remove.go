@@ -173,17 +173,15 @@ func (g *removing) some(ids []graph.ID) (n int, _ store.Commit, err error) {
 	}
 	b.recount(p)
 	g.gone = append(g.gone, gone...)
+	slices.Reverse(gone) // the newest first, as below
 	var removed Removed
 	if b.change(p, func(s *index.Shard) {
 		for i := range dropped {
 			removed.Edges += undraw(s, &dropped[i])
 		}
-		for _, id := range slices.Backward(gone) {
-			postings, edges, entities := s.Remove(id)
-			removed.Postings += postings
-			removed.Edges += edges
-			removed.Entities += entities
-		}
+		postings, edges, entities := s.Remove(gone...)
+		removed.Postings, removed.Entities = postings, entities
+		removed.Edges += edges
 	}) {
 		out.Removed.Postings += removed.Postings
 		out.Removed.Edges += removed.Edges

@@ -369,39 +369,96 @@ func (s *Shard) AddFacets(o uint32, tags, entities []string) {
 	}
 }
 
-// Remove forgets a memory: it is in no list afterwards. The caller holds Lock.
-func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
-	o, ok := s.byID[id]
-	if !ok {
-		return 0, 0, 0
+// Remove forgets memories: they are in no list afterwards. Each list is cut once for all of them, so many at once
+// are cheap. The caller holds Lock.
+func (s *Shard) Remove(ids ...graph.ID) (postings, edges, entities int) {
+	var docs []uint32
+	var terms, ents, speakers []uint32
+	for _, id := range ids {
+		o, ok := s.byID[id]
+		if !ok {
+			continue
+		}
+		delete(s.byID, id)
+		docs = append(docs, o)
+		terms = append(terms, s.termsOf(o)...)
+		d := &s.Docs[o]
+		for _, e := range d.Entities {
+			delete(s.read, readMention{o, e})
+		}
+		ents = append(ents, d.Entities...)
+		if d.Flags&Whole == 0 {
+			speakers = append(speakers, d.Speaker)
+		}
 	}
-	delete(s.byID, id)
-	d := &s.Docs[o]
-	for _, t := range s.termsOf(o) {
+	gone := slices.Sorted(slices.Values(docs))
+	for _, t := range distinct(terms) {
 		p := &s.postings[t]
-		if i, ok := slices.BinarySearch(p.Docs, o); ok {
-			p.Docs = slices.Delete(p.Docs, i, i+1)
-			p.Counts = slices.Delete(p.Counts, i, i+1)
-			postings++
-		}
+		n := len(p.Docs)
+		p.Docs, p.Counts = cut(p.Docs, p.Counts, gone)
+		postings += n - len(p.Docs)
 	}
-	for _, e := range d.Entities {
-		delete(s.read, readMention{o, e})
+	for _, e := range distinct(ents) {
 		r := &s.entities[e]
-		if i, ok := slices.BinarySearch(r.Docs, o); ok {
-			r.Docs = slices.Delete(r.Docs, i, i+1)
-			edges++
-			if len(r.Docs) == 0 {
-				entities++
-				r.Name, r.Type = "", ""
-			}
+		n := len(r.Docs)
+		r.Docs, _ = cut(r.Docs, nil, gone)
+		edges += n - len(r.Docs)
+		if n > 0 && len(r.Docs) == 0 {
+			entities++
+			r.Name, r.Type = "", ""
 		}
 	}
-	if d.Flags&Whole == 0 {
-		l := s.speakers[d.Speaker]
-		if i, ok := slices.BinarySearch(l, o); ok {
-			s.speakers[d.Speaker] = slices.Delete(l, i, i+1)
+	for _, x := range distinct(speakers) {
+		s.speakers[x], _ = cut(s.speakers[x], nil, gone)
+	}
+	for _, o := range docs {
+		edges += s.remove(o)
+	}
+	return postings, edges, entities
+}
+
+func distinct(l []uint32) []uint32 {
+	slices.Sort(l)
+	return slices.Compact(l)
+}
+
+// cut takes gone out of docs, both ascending, and what stands beside them in counts, where there are any.
+func cut(docs []uint32, counts []uint8, gone []uint32) ([]uint32, []uint8) {
+	if len(gone) == 0 {
+		return docs, counts
+	}
+	w, _ := slices.BinarySearch(docs, gone[0])
+	k, r := 0, w
+	for ; r < len(docs); r++ {
+		for k < len(gone) && gone[k] < docs[r] {
+			k++
 		}
+		if k == len(gone) {
+			break
+		}
+		if gone[k] != docs[r] {
+			docs[w] = docs[r]
+			if counts != nil {
+				counts[w] = counts[r]
+			}
+			w++
+		}
+	}
+	if r == w {
+		return docs, counts
+	}
+	n := w + copy(docs[w:], docs[r:])
+	if counts != nil {
+		copy(counts[w:], counts[r:])
+		counts = counts[:n]
+	}
+	return docs[:n], counts
+}
+
+// remove takes a memory out of everything but postings, entities and speakers.
+func (s *Shard) remove(o uint32) (edges int) {
+	d := &s.Docs[o]
+	if d.Flags&Whole == 0 {
 		se := &s.sessions[d.Session]
 		i := int(d.Pos)
 		se.docs = slices.Delete(se.docs, i, i+1)
@@ -428,5 +485,5 @@ func (s *Shard) Remove(id graph.ID) (postings, edges, entities int) {
 		v.Remove(o)
 	}
 	*d = Doc{ID: d.ID, Flags: Dead, PartOf: -1, Super: -1, terms: d.terms, More: nothing}
-	return postings, edges, entities
+	return edges
 }
