@@ -237,7 +237,7 @@ func scale(t *testing.T, dir string, kept bool, n, dim int) {
 		must(b.Close())
 		return
 	}
-	forget := func(what string, c Choice, purge bool, want int) {
+	forget := func(what string, c Choice, want int) {
 		t.Helper()
 		took := timed(func() {
 			r, err := b.Forget(ctx, c)
@@ -245,17 +245,17 @@ func scale(t *testing.T, dir string, kept bool, n, dim int) {
 			if r.Count != want {
 				t.Errorf("%s: %d memories, want %d", what, r.Count, want)
 			}
-			r, err = b.Forget(ctx, Choice{Confirm: r.Confirm, Purge: purge})
+			r, err = b.Forget(ctx, Choice{Confirm: r.Confirm})
 			must(err)
-			if r.Count != want || !r.Verified || r.Purged != purge {
+			if r.Count != want || !r.Verified {
 				t.Errorf("%s: %d forgotten, verified %t, want %d", what, r.Count, r.Verified, want)
 			}
 		})
 		t.Logf("forget %s, %d memories: %v", what, want, took)
 	}
-	forget("a session", Choice{Session: "s3"}, false, 25)
-	forget("half", Choice{Until: at.Add(time.Duration(n/2) * time.Minute).Format(time.RFC3339)}, false, n/2-25)
-	forget("and purge everything", Choice{Everything: true}, true, n-n/2+200)
+	forget("a session", Choice{Session: "s3"}, 25)
+	forget("half", Choice{Until: at.Add(time.Duration(n/2) * time.Minute).Format(time.RFC3339)}, n/2-25)
+	forget("everything", Choice{Everything: true}, n-n/2+200)
 	t.Logf("compacted %v", timed(func() { must(b.kv.(store.Compacter).Compact(ctx)) }))
 	left, err := b.kv.(store.Sizer).DiskBytes()
 	must(err)

@@ -14,6 +14,9 @@
 // sessions and questions in stripped.json are made anew, since LongMemEval's own say which sessions hold
 // the answer. TestNoLeak plants canaries to keep it so. Every step can be stopped and started again.
 //
+// The tests measure what the command does not: the same conversations in other forms (TestForms), so that no ranking is
+// won by the form of one data set, and a name in 20,000 of 50,000 memories (TestHub).
+//
 // Beside the engine's figures stand three floors that share nothing with it (floors.go), so that a
 // change of the engine never moves what it is compared with.
 package eval

@@ -20,9 +20,15 @@ func TestPerson(t *testing.T) {
 		"What did you do last summer?":                                            Asked,
 		"Could you tell me when the bridge was built?":                            Nobody,
 		"Do you remember the name of the dog?":                                    Nobody,
+		"I'm looking back at our last chat about fonts. Which was the third?":     Asked,
+		"In our last chat, what did I say about the roof?":                        Asker,
+		"What had I told you about the roof?":                                     Asker,
+		"How do I run the tests of the ledger?":                                   Nobody,
+		"What should I cook with my own tomatoes?":                                Asker,
+		"How many plants do I have?":                                              Asker,
 		"When did Caroline move?":                                                 Nobody,
 		"What is the youth club's address in Miami?":                              Nobody,
-		"我住在哪里?": Nobody,
+		"我住在哪里?":                                                                  Nobody,
 	} {
 		if got := personOf(q); got != want {
 			t.Errorf("%q asks about %d, want %d", q, got, want)
