@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/magma-mcp/magma-mcp/memory/consolidate"
@@ -111,19 +113,32 @@ func (b *Bank) countOwed(p store.Project, status *consolidate.Status, st *Stats)
 
 // episodeStats counts a project's episodes, and the topics that link two or more of them.
 func (b *Bank) episodeStats(p store.Project) (episodes, topics int, err error) {
-	rows, err := b.derivedRows(p, consolidate.EpisodeRow)
-	if err != nil {
-		return 0, 0, err
-	}
 	members := map[consolidate.RowID]int{}
-	for i := range rows {
-		if rows[i].Closed {
-			if members[rows[i].Topic]++; members[rows[i].Topic] == 2 {
-				topics++
+	for _, pass := range passesOf(consolidate.EpisodeRow) {
+		lo, hi := store.PassRange(p, pass)
+		if err := visit(b.kv, lo, hi, func(_, v []byte) error {
+			if kindOf(v) != consolidate.EpisodeRow {
+				return nil
 			}
+			var r struct { // of consolidate.Derived: there may be many, and most of a row is words
+				Closed bool              `json:"closed"`
+				Topic  consolidate.RowID `json:"topic"`
+			}
+			if err := json.Unmarshal(v, &r); err != nil {
+				return fmt.Errorf("%w: derived row: %w", store.ErrCorrupt, err)
+			}
+			episodes++
+			if r.Closed {
+				if members[r.Topic]++; members[r.Topic] == 2 {
+					topics++
+				}
+			}
+			return nil
+		}); err != nil {
+			return 0, 0, err
 		}
 	}
-	return len(rows), topics, nil
+	return episodes, topics, nil
 }
 
 // pendingOf is what is owed to one memory, in the receipt's words.
