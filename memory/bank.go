@@ -95,6 +95,7 @@ type Bank struct {
 	analysts  sync.Pool
 	watch     watchers
 	closed    atomic.Bool
+	requests  atomic.Uint64 // of attached processes, since opening
 	calls     calls
 	stop      context.CancelFunc
 	slow      sync.WaitGroup

@@ -874,3 +874,24 @@ func TestRememberOnce(t *testing.T) {
 		t.Errorf("another request: %+v", c)
 	}
 }
+
+// TestKeptAnswersDoNotPileUp: an owner that runs for long keeps the answers of the last quarter of an hour and few more.
+func TestKeptAnswersDoNotPileUp(t *testing.T) {
+	f := open(t)
+	for i := range 2 * requestSweep {
+		if i == requestSweep+requestSweep/2 {
+			f.clock.add(requestKept + time.Minute)
+		}
+		if _, err := f.RememberOnce(ctx, fmt.Sprint("r", i), Note{Content: "The kettle is on the stove."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	lo, hi := store.RequestRange()
+	for range f.kv.Scan(lo, hi) {
+		n++
+	}
+	if n > requestSweep {
+		t.Errorf("%d answers are kept", n)
+	}
+}

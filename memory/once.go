@@ -17,6 +17,10 @@ import (
 // seconds of its owner's end.
 const requestKept = 15 * time.Minute
 
+// requestSweep is after how many requests those past their time are deleted, beside what opening and forgetting delete:
+// an owner may run for months.
+const requestSweep = 1024
+
 // requestRow is what is kept of a write that another process asked for.
 type requestRow struct {
 	Expires int64           `json:"expires"` // Unix seconds
@@ -51,6 +55,9 @@ func (b *Bank) RememberOnce(ctx context.Context, request string, n Note) (Receip
 	}
 	if commit != nil {
 		err = commit.Wait()
+	}
+	if err == nil && b.requests.Add(1)%requestSweep == 0 {
+		err = b.dropRequests()
 	}
 	return rec, storageError("storing the memory", err)
 }
@@ -233,8 +240,8 @@ func (r requestRow) op(request string) (store.Op, error) {
 	return store.Op{Kind: store.Set, Key: store.RequestKey(store.Sum("request", request)), Value: v}, err
 }
 
-// dropRequests deletes the kept answers that are past their time; it runs when a store is opened. Damage among them
-// is no reason not to open it: what can be read of the memories stays readable.
+// dropRequests deletes the kept answers that are past their time; it runs when a store is opened, and now and then.
+// Damage among them is no reason not to open it: what can be read of the memories stays readable.
 func (b *Bank) dropRequests() error {
 	var ops []store.Op
 	lo, hi := store.RequestRange()
