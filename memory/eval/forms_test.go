@@ -200,8 +200,8 @@ func between(list []Conversation, key Key, every, size int, echo bool) ([]Conver
 }
 
 // TestForms measures the engine and the floors on every form of conv-26, conv-30 and conv-41, and on the coding
-// log. MAGMA_EVAL=forms runs it, MAGMA_EVAL_FORMS names some ("plain,no sessions"), MAGMA_EVAL_SETS adds settings,
-// each measured beside the table in use ("Reply=0.2 Bare=0.5; Session=0").
+// log, and fails where the engine is under a floor. MAGMA_EVAL=forms runs it, MAGMA_EVAL_FORMS names some ("plain,no
+// sessions"), MAGMA_EVAL_SETS adds settings, each measured beside the table in use ("Reply=0.2 Bare=0.5; Session=0").
 func TestForms(t *testing.T) {
 	if os.Getenv("MAGMA_EVAL") != "forms" {
 		t.Skip("MAGMA_EVAL is not forms")
@@ -308,6 +308,11 @@ func measureForm(t *testing.T, name string, list []Conversation, key Key, settin
 						m.renamed.count(!ask(c.ID, rename(q.Text, o.speakers(), c.speakers())).Confident)
 					}
 				}
+			}
+		}
+		for _, f := range floors {
+			if x := floorSums[f.name]; s == "" && m.recall < x.recall {
+				t.Errorf("%s: recall@10 %.3f is under the floor %s, %.3f", name, m.recall/m.n, f.name, x.recall/x.n)
 			}
 		}
 		all := sum[s]

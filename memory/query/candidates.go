@@ -90,6 +90,10 @@ func (r *run) collect(near map[uint32]float32, strict bool) {
 	floor := floor(r.wrote, r.base, r.t.Closely)
 	dated := float32(r.t.Dated * float32(r.weights[When]))
 	one := len(r.speakers) == 1
+	said := float32(0)
+	if one {
+		said = float32(r.t.Speaker * r.oneself(r.speakers[0]))
+	}
 	for _, o := range r.wrote {
 		rough := r.base[o]
 		r.base[o] = 0
@@ -111,7 +115,7 @@ func (r *run) collect(near map[uint32]float32, strict bool) {
 		d := &s.Docs[o]
 		bonus := float32(1)
 		if one && d.Speaker == r.speakers[0] {
-			bonus += r.t.Speaker
+			bonus += said
 		}
 		if d.Flags&index.Dated != 0 {
 			bonus += dated
@@ -162,6 +166,44 @@ func floor(list []uint32, value []float32, n int) float32 {
 		i--
 	}
 	return float32(step * float32(i))
+}
+
+// fewNames is how often a speaker's name has to be said before oneself draws conclusions from who says it.
+const fewNames = 8
+
+// oneself is how far what stands under a speaker's name is the speaker's own, 0 to 1. People hardly ever say their own
+// name; where a speaker's memories hold it as often as others' do, they are talks joined to one text.
+func (r *run) oneself(speaker uint32) float32 {
+	if r.q.Person != Nobody {
+		return 1 // a role is no name that is called
+	}
+	var own, others float32
+	name := index.FoldName(r.s.Name(speaker))
+	words := strings.Fields(name)
+	if len(words) > 1 {
+		words = append(words, name)
+	}
+	for _, w := range words {
+		e, _, ok := r.s.Entity(w)
+		if !ok {
+			continue
+		}
+		for i := 0; i < len(e.Docs); i += max(1, len(e.Docs)/hubScan) {
+			switch d := &r.s.Docs[e.Docs[i]]; {
+			case d.PartOf >= 0: // a turn of a transcript has its speaker's name before it
+			case d.Speaker == speaker:
+				own++
+			default:
+				others++
+			}
+		}
+	}
+	said := float32(len(r.s.SaidBy(speaker)))
+	rest := float32(r.s.Live) - said
+	if own+others < fewNames || others == 0 || rest <= 0 {
+		return 1
+	}
+	return 1 - min(1, float32(own*rest)/float32(others*said))
 }
 
 // inWindow reports whether a memory lies in the question's window by when it happened or by a time its words name.

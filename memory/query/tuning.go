@@ -82,7 +82,7 @@ type Tuning struct {
 //	Reserve 0; ReserveFrom .5          +.002 +.005 both, but the stories of likeness are not found
 //	Length up to the mean only         +.003 +.003, but the long turns of a short chat are not found (stories)
 //	Reply .2                           -.001 -.003
-//	Speaker .4                         -.003 -.009; pairs under one name +.012
+//	Speaker .4                         -.003 -.009; pairs under one name +.012, before oneself saw to them
 //	Speaker's bonus for who is named   -.002 -.010 for three tenths of it
 //	residual IDF over sessions, .5     +.002 +.001 (Church and Gale, 1995)
 //	a name's words by its sessions     +.001 -.004; no speakers +.007
