@@ -69,6 +69,7 @@ func (s *Shard) Effects(o uint32) []Edge { return s.out[o] }
 func (s *Shard) Causes(o uint32) []Edge  { return s.in[o] }
 
 func (s *Shard) supersede(o uint32, by graph.ID) {
+	s.Mixed = true
 	s.Docs[o].Flags |= Superseded
 	if x, ok := s.byID[by]; ok {
 		s.supersedeBy(o, x)
@@ -82,6 +83,7 @@ func (s *Shard) Supersede(old, new uint32) { s.supersedeBy(old, new) }
 
 func (s *Shard) supersedeBy(old, new uint32) {
 	d := &s.Docs[old]
+	s.Mixed = true
 	d.Flags |= Superseded
 	d.Super = int32(new)
 	for o := range s.segmentsOf(old) {

@@ -104,6 +104,8 @@ type Shard struct {
 	Live   int
 	Words  int64
 	WWords float64
+	// Mixed is set once some doc is superseded or a segment: not each is then a memory of its own that may be found.
+	Mixed bool
 
 	size      atomic.Int64 // len(Docs), for who holds no lock
 	byID      map[graph.ID]uint32
@@ -214,6 +216,7 @@ func (s *Shard) Add(r *store.Record, st *store.State, a *store.Analysis) {
 		d.Flags |= Question
 	}
 	if p, ok := s.byID[r.PartOf]; ok {
+		s.Mixed = true
 		d.PartOf = int32(p)
 	}
 	tags, ents := r.Tags, r.Entities

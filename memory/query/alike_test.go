@@ -9,7 +9,7 @@ import (
 // A walk looks for the neighbours by vectors of as many steps as its bound allows, whatever it asked before; in a
 // space too large for one step it makes no such edge.
 func TestAlikeIsBounded(t *testing.T) {
-	for _, c := range []struct{ vectors, steps int }{{1000, 37}, {5000, 12}, {70_000, 1}, {80_000, 0}} {
+	for _, c := range []struct{ vectors, steps int }{{1000, 18}, {5000, 6}, {36_000, 1}, {40_000, 0}} {
 		space := index.NewVectorSpace(4)
 		for i := range c.vectors {
 			space.Add(uint32(i), 0, []float32{1, 0, 0, 0})

@@ -19,12 +19,13 @@ func (r *run) combine() {
 	r.scale()
 	near := r.nearness()
 	r.mentioned()
-	if r.collect(near, false); len(r.below) > 0 && len(r.cand) < r.t.Closely/8 {
+	if r.collect(near, false); len(r.below)+r.uncounted > 0 && len(r.cand) < r.t.Closely/8 {
 		// What was found first is mostly what may not be found: look again among the rest.
 		for _, o := range r.wrote {
 			r.base[o] = 0
 		}
 		r.cand, r.wrote, r.below = r.cand[:0], r.wrote[:0], r.below[:0]
+		r.uncounted = 0
 		r.collect(near, true)
 	}
 	for _, o := range r.cand {
@@ -94,9 +95,14 @@ func (r *run) collect(near map[uint32]float32, strict bool) {
 	if one {
 		said = float32(r.t.Speaker * r.oneself(r.speakers[0]))
 	}
+	plain := !strict && !s.Mixed
 	for _, o := range r.wrote {
 		rough := r.base[o]
 		r.base[o] = 0
+		if plain && rough < floor {
+			r.uncounted++
+			continue
+		}
 		if !strict && !r.q.Filter.Pass(s, o) {
 			continue
 		}

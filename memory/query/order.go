@@ -84,7 +84,7 @@ func Run(s *index.Shard, q *Request) Result {
 	r.thin()
 	list := best(r.cand, r.final, k)
 	list = w.reserve(r.choose(list))
-	res := Result{Found: r.places(slices.Concat(r.cand, r.below)), Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
+	res := Result{Found: r.places(slices.Concat(r.cand, r.below)) + r.uncounted, Weights: r.weights, Speakers: r.speakers, Entities: r.entities}
 	r.judge(&res, list)
 	scale := float64(0)
 	if len(list) > 0 && r.final[list[0]] > 0 {

@@ -59,25 +59,26 @@ func (a *arrays) end(reached map[uint32]step) {
 // run is one question on one shard.
 type run struct {
 	*arrays
-	s        *index.Shard
-	q        *Request
-	t        Tuning
-	weights  [4]float64
-	speakers []uint32  // that the question names
-	entities []uint32  // that the question names, speakers apart
-	idf      []float32 // of each term, and as coverage counts it
-	rare     []float32
-	asked    []float32 // idf before a word that nobody used took that of its related words
-	total    float32   // of the question's own informative words
-	topWords float32
-	topWin   float32
-	topBase  float32
-	near     map[uint32]float32
-	phrase   map[uint32]float32
-	below    []uint32         // memories found whose score was too low to be looked at closely
-	rewired  bool             // the temporal graph is made wrong
-	unknown  int              // names in the question that this project does not know
-	entered  map[uint32]entry // through a summary
+	s         *index.Shard
+	q         *Request
+	t         Tuning
+	weights   [4]float64
+	speakers  []uint32  // that the question names
+	entities  []uint32  // that the question names, speakers apart
+	idf       []float32 // of each term, and as coverage counts it
+	rare      []float32
+	asked     []float32 // idf before a word that nobody used took that of its related words
+	total     float32   // of the question's own informative words
+	topWords  float32
+	topWin    float32
+	topBase   float32
+	near      map[uint32]float32
+	phrase    map[uint32]float32
+	uncounted int              // as many more, where every memory is one for itself and may be found
+	below     []uint32         // memories found whose score was too low to be looked at closely
+	rewired   bool             // the temporal graph is made wrong
+	unknown   int              // names in the question that this project does not know
+	entered   map[uint32]entry // through a summary
 }
 
 // smallStore is how many memories coverage supposes at the least: among three of them a word that one holds is
