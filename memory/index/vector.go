@@ -150,8 +150,9 @@ func quantize(q []int8, vec []float32) (squares int64) {
 		clear(q)
 		return 0
 	}
+	scale := 127 / float64(m)
 	for i, x := range vec {
-		n := int64(math.RoundToEven(float64(x) / float64(m) * 127))
+		n := int64(math.RoundToEven(float64(x) * scale))
 		q[i] = int8(n)
 		squares += n * n
 	}
