@@ -52,7 +52,7 @@
 //     from an answer.
 //  3. query.Run finds (Algorithm 1): query/words.go and query/candidates.go give each memory that shares something with the question a
 //     score in [0, 1]; query/walk.go goes best-first from the best of them over the graphs, weighted by intent;
-//     query/order.go makes the list and decides whether anything stored really answers. query/tuning.go is the table of
+//     query/order.go makes the list, query/confident.go decides whether anything stored really answers. query/tuning.go is the table of
 //     what counts how much, with the measurement behind it. query never sees an embedder or the disk: the same
 //     shard and the same request give the same answer to the bit. query/gist.go is one more entrance, for a question
 //     that nothing but a model's summary of an episode answers.

@@ -7,7 +7,9 @@
 //	score.go      anchors: all signals on one scale, [0, 1], with what a session and a question before it add
 //	segments.go   a long text counts once
 //	walk.go       a best-first walk from the anchors over the four graphs, weighted by intent
-//	order.go      the final list, its reading order, and whether anything stored really answers
+//	order.go      the final list and its reading order
+//	confident.go  whether anything stored really answers
+//	person.go     whom "I" and "you" ask about, and the words that only put a question
 //
 // The tables that say how much each signal and each graph counts are in tuning.go, with the measurement
 // behind each number. Nothing here reads the disk: contents arrive through Request.Content when a phrase has to
