@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -475,6 +476,14 @@ func (t Timeline) Days(f func(day string, entries []TimelineEntry)) {
 	if len(list) > 0 {
 		f(day, list)
 	}
+}
+
+// Counted is a number of memories in words.
+func Counted(n int) string {
+	if n == 1 {
+		return "1 memory"
+	}
+	return fmt.Sprintf("%d memories", n)
 }
 
 // TimelineEntry is one line of a timeline. Expression is empty for a memory's own time.

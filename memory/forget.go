@@ -131,7 +131,7 @@ func (b *Bank) preview(p store.Project, known bool, c *Choice, out Removal) (Rem
 	}
 	out.Confirm = code
 	var t strings.Builder
-	fmt.Fprintf(&t, "This would forget %d memories of project %s. Call forget with confirm: %q (good for 15 minutes) to remove just these:\n", len(ids), oneLine(out.Project, 128), code)
+	fmt.Fprintf(&t, "This would forget %s of project %s. Call forget with confirm: %q (good for 15 minutes) to remove just these:\n", Counted(len(ids)), oneLine(out.Project, 128), code)
 	for _, f := range out.Forgotten {
 		fmt.Fprintf(&t, "[%s]\n%s\n", f.Ref, fenced(f.Words))
 	}

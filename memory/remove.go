@@ -87,7 +87,7 @@ func (b *Bank) remove(ctx context.Context, p store.Project, ids []graph.ID, c *C
 
 func forgetText(out *Removal) string {
 	var t strings.Builder
-	fmt.Fprintf(&t, "Forgot %d memories of project %s", out.Removed.Memories, oneLine(out.Project, 128))
+	fmt.Fprintf(&t, "Forgot %s of project %s", Counted(out.Removed.Memories), oneLine(out.Project, 128))
 	if out.Verified {
 		t.WriteString("; verified: no route finds them")
 	} else {

@@ -15,7 +15,7 @@ func episodeLine(b *strings.Builder, e *memory.EpisodeInfo) {
 	if e.Session != "" {
 		b.WriteString(", session " + line(e.Session))
 	}
-	fmt.Fprintf(b, ", %d memories", len(e.MemoryIDs))
+	fmt.Fprintf(b, ", %s", memory.Counted(len(e.MemoryIDs)))
 	if e.Open {
 		b.WriteString(", not over yet")
 	}
@@ -71,7 +71,7 @@ func topicsPage(project string, list []memory.TopicInfo, omitted int) string {
 		b.WriteString("None are known here yet.\n")
 	}
 	for _, t := range list {
-		fmt.Fprintf(&b, "- **%s**: %d episodes of %d sessions, %d memories, %s to %s, id %s\n", line(t.Name), t.EpisodeCount, len(t.Sessions), t.MemoryCount, t.Start, t.End, t.ID)
+		fmt.Fprintf(&b, "- **%s**: %d episodes of %d sessions, %s, %s to %s, id %s\n", line(t.Name), t.EpisodeCount, len(t.Sessions), memory.Counted(t.MemoryCount), t.Start, t.End, t.ID)
 	}
 	if omitted > 0 {
 		fmt.Fprintf(&b, "\n%d earlier ones: raise limit.\n", omitted)

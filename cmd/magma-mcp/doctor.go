@@ -233,7 +233,7 @@ func (d *doctor) background(ctx context.Context, o *opened) {
 			names = append(names, p.Project)
 		}
 	}
-	d.note("projects", findingOK, "", "%d memories in %d projects", memories, len(names)-1)
+	d.note("projects", findingOK, "", "%s in %d projects", memory.Counted(memories), len(names)-1)
 	var pending memory.PendingCounts
 	var failed int
 	var embedder memory.EmbedderInfo

@@ -114,7 +114,7 @@ func (c *backupCommand) Run(a *app) (err error) {
 	if c.JSON {
 		return a.printJSON(rep)
 	}
-	text := fmt.Sprintf("Backed up %s to %s, and checked the copy.", memories(rep.Check.Records), rep.Path)
+	text := fmt.Sprintf("Backed up %s to %s, and checked the copy.", memory.Counted(rep.Check.Records), rep.Path)
 	if len(rep.Removed) > 0 {
 		text += fmt.Sprintf("\nRemoved %s.", strings.Join(rep.Removed, ", "))
 	}
@@ -169,7 +169,7 @@ func (c *restoreCommand) Run(a *app) error {
 		if c.JSON {
 			return a.printJSON(rep)
 		}
-		text := fmt.Sprintf("Restored %s of %s from %s, checked before and after.", memories(rep.Check.Records), count(rep.Check.Projects, "project"), rep.From)
+		text := fmt.Sprintf("Restored %s of %s from %s, checked before and after.", memory.Counted(rep.Check.Records), count(rep.Check.Projects, "project"), rep.From)
 		if rep.Aside != "" {
 			text += "\nThe store that was there is in " + rep.Aside + "; remove that folder when it is not wanted."
 		}
@@ -196,10 +196,10 @@ func (c *repairCommand) Run(a *app) error {
 
 func repairText(r memory.RepairReport) string {
 	if r.Sound {
-		return fmt.Sprintf("The store is sound: %d memories. Nothing was changed.", r.Kept.Records)
+		return fmt.Sprintf("The store is sound: %s. Nothing was changed.", memory.Counted(r.Kept.Records))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Repaired: %d memories of %d projects and %d tombstones are kept; the rest is made anew and checked.", r.Kept.Records, r.Kept.Projects, r.Kept.Tombstones)
+	fmt.Fprintf(&b, "Repaired: %s of %d projects and %d tombstones are kept; the rest is made anew and checked.", memory.Counted(r.Kept.Records), r.Kept.Projects, r.Kept.Tombstones)
 	for _, what := range sortedKeys(r.Lost) {
 		fmt.Fprintf(&b, "\nLost: %d %s.", r.Lost[what], what)
 	}

@@ -118,7 +118,7 @@ func (c *encryptCommand) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		text := fmt.Sprintf("Encrypted: %d memories, checked under the new key.", rep.Check.Records)
+		text := fmt.Sprintf("Encrypted: %s, checked under the new key.", memory.Counted(rep.Check.Records))
 		if made {
 			text += "\nThe key is new, in " + where + ". Keep a copy elsewhere (`magma-mcp key` prints it): without it nobody reads the store again."
 		}
@@ -152,7 +152,7 @@ func (decryptCommand) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return a.print(fmt.Sprintf("Decrypted: %d memories, checked. Now take store.key_file or store.keyring out of the configuration.", rep.Check.Records) + besideText(rep, "the old key"))
+		return a.print(fmt.Sprintf("Decrypted: %s, checked. Now take store.key_file or store.keyring out of the configuration.", memory.Counted(rep.Check.Records)) + besideText(rep, "the old key"))
 	})
 }
 

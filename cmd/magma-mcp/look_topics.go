@@ -35,7 +35,7 @@ func topicsText(list []memory.TopicInfo, project string) string {
 	day := func(s string) string { return s[:min(10, len(s))] }
 	var b strings.Builder
 	for _, t := range list {
-		fmt.Fprintf(&b, "%s: %d episodes of %d sessions, %d memories, %s to %s (%s)\n", oneLine(t.Name), t.EpisodeCount, len(t.Sessions), t.MemoryCount, day(t.Start), day(t.End), t.ID)
+		fmt.Fprintf(&b, "%s: %d episodes of %d sessions, %s, %s to %s (%s)\n", oneLine(t.Name), t.EpisodeCount, len(t.Sessions), memory.Counted(t.MemoryCount), day(t.Start), day(t.End), t.ID)
 		for _, l := range t.Links {
 			fmt.Fprintf(&b, "  %s: %s (%s)\n", l.Kind, oneLine(l.Other), l.OtherID)
 		}

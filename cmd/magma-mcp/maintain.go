@@ -79,7 +79,7 @@ func (c *checkCommand) Run(a *app) error {
 
 func checkText(r memory.CheckReport) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d projects, %d memories, %d forgotten, %d vectors, %d derived rows: ", r.Projects, r.Records, r.Tombstones, r.Vectors, r.Derived)
+	fmt.Fprintf(&b, "%d projects, %s, %d forgotten, %d vectors, %d derived rows: ", r.Projects, memory.Counted(r.Records), r.Tombstones, r.Vectors, r.Derived)
 	if len(r.Problems) == 0 {
 		b.WriteString("all is well.")
 	}

@@ -111,7 +111,7 @@ func wellKept(t *testing.T, cmd *exec.Cmd) {
 	again := exec.Command(cmd.Path, append(cmd.Args[1:len(cmd.Args):len(cmd.Args)], "check")...)
 	again.Env = cmd.Env
 	out, err := again.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "1 memories") {
+	if err != nil || !strings.Contains(string(out), "1 memory") {
 		t.Errorf("check: %v\n%s", err, out)
 	}
 }

@@ -221,7 +221,7 @@ func (c *exportCommand) Run(a *app) (err error) {
 }
 
 func exportText(r memory.ExportReport) string {
-	s := fmt.Sprintf("Exported %s, %s and %s of %s", memories(r.Memories), count(r.Tombstones, "tombstone"), count(r.ExportCounts.Derived, "derived row"), count(len(r.Projects), "project"))
+	s := fmt.Sprintf("Exported %s, %s and %s of %s", memory.Counted(r.Memories), count(r.Tombstones, "tombstone"), count(r.ExportCounts.Derived, "derived row"), count(len(r.Projects), "project"))
 	if r.Vectors > 0 {
 		s += fmt.Sprintf(", with %d vectors", r.Vectors)
 	}
@@ -287,13 +287,6 @@ func (c *importCommand) Run(a *app) (err error) {
 		return errors.Join(err, fmt.Errorf("import: %s could not be taken in; the rest was", count(rep.Bad, "part")))
 	}
 	return err
-}
-
-func memories(n int) string {
-	if n == 1 {
-		return "1 memory"
-	}
-	return fmt.Sprintf("%d memories", n)
 }
 
 // count is a number with its noun.
