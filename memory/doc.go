@@ -47,7 +47,7 @@
 //
 //  1. inquire (inquiry.go) reads the question (query/question.go): the router's soft intent (query/route.go), its
 //     words and their related words, its names, and a window of time. It may embed the question, for 250 ms at most.
-//  2. The project's index.Shard is loaded if it is not in memory: postings, session order, times, mentions,
+//  2. The project's index.Shard is loaded (load.go) if it is not in memory: postings, session order, times, mentions,
 //     causal edges, vectors. It is a copy of what the store derives; what the store no longer holds is dropped
 //     from an answer.
 //  3. query.Run finds (Algorithm 1): query/words.go and query/candidates.go give each memory that shares something with the question a
@@ -75,7 +75,7 @@
 // # In the background
 //
 // What a memory is owed stands in a queue in the same store. Open starts three goroutines (slow.go), the only
-// ones of the engine, and Close waits for them: the embedding provider, which decides whether there is a model
+// ones of the engine that outlive a call, and Close waits for them: the embedding provider, which decides whether there is a model
 // (package embed), a worker for vectors, episodes, summaries and topics, and one for what a chat model may find
 // (package consolidate; section 3.4, Algorithm 3). They only add. Every row they make knows its pass and the
 // words that are its evidence, and goes when the memory under it is forgotten.
