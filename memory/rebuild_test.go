@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
@@ -59,69 +56,27 @@ func TestRebuildCrash(t *testing.T) {
 	missing := store.AnalysisKey(p, f.id(back.ID))
 	f.put(store.Op{Kind: store.Set, Key: store.AnalysisKey(p, stray), Value: []byte{}}, store.Op{Kind: store.Set, Key: store.TailKey(p, stray), Value: []byte{}},
 		store.Op{Kind: store.Set, Key: store.HashKey(p, store.Sum("nothing")), Value: stray[:]}, store.Op{Kind: store.Delete, Key: missing})
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	crashes, between := 0, 0
-	every := int64(3)
-	if long {
-		every = 1
-	}
-	for k := 1 + rand.Int64N(every); ; k += every {
-		mem := base.CrashClone(vfs.CrashCloneCfg{})
-		var count atomic.Int64
-		var on atomic.Bool
-		var after []*vfs.MemFS
-		b, err := Open("store", withFS(f.opts, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && count.Add(1) == k {
-				for _, percent := range []int{0, 100} {
-					after = append(after, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(k), 3))}))
-				}
+	between := 0
+	crashes := f.cutEverywhere(3, func(b *Bank) error { return b.Rebuild(ctx, nil) }, func(k int64, g *fixture) {
+		rows := g.rebuiltRows(p)
+		for key, v := range sound {
+			if got, ok := rows[key]; got != v && (ok || !bytes.Equal([]byte(key), missing)) {
+				t.Fatalf("cut at write %d: a row %q is %t there, and not as it was", k, key[:1], ok)
 			}
-			return nil
-		}))))
-		if err != nil {
+		}
+		if len(rows) > len(sound) && rows[string(missing)] != "" {
+			between++
+		}
+		if r, err := g.Remember(ctx, Note{Content: "The gate is green."}); err != nil || r.ID != back.ID {
+			t.Fatalf("cut at write %d: told again: %s %s, %v", k, r.Status, r.ID, err)
+		}
+		if err := g.Rebuild(ctx, nil); err != nil {
 			t.Fatal(err)
 		}
-		on.Store(true)
-		if err := b.Rebuild(ctx, nil); err != nil {
-			t.Fatal(err)
+		if got := g.rebuiltRows(p); fmt.Sprint(got) != fmt.Sprint(sound) {
+			t.Fatalf("cut at write %d: a second rebuild makes %d rows, want %d", k, len(got), len(sound))
 		}
-		on.Store(false)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		for _, fs := range after {
-			crashes++
-			g := &fixture{t: t, fs: fs, clock: f.clock, opts: f.opts}
-			g.reopen()
-			rows := g.rebuiltRows(p)
-			for key, v := range sound {
-				if got, ok := rows[key]; got != v && (ok || !bytes.Equal([]byte(key), missing)) {
-					t.Fatalf("cut at write %d: a row %q is %t there, and not as it was", k, key[:1], ok)
-				}
-			}
-			if len(rows) > len(sound) && rows[string(missing)] != "" {
-				between++
-			}
-			if r, err := g.Remember(ctx, Note{Content: "The gate is green."}); err != nil || r.ID != back.ID {
-				t.Fatalf("cut at write %d: told again: %s %s, %v", k, r.Status, r.ID, err)
-			}
-			if err := g.Rebuild(ctx, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := g.rebuiltRows(p); fmt.Sprint(got) != fmt.Sprint(sound) {
-				t.Fatalf("cut at write %d: a second rebuild makes %d rows, want %d", k, len(got), len(sound))
-			}
-			g.check()
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if len(after) == 0 {
-			break
-		}
-	}
+	})
 	t.Logf("%d crashes survived, %d of them between what is written and what goes", crashes, between)
 	if crashes < 6 {
 		t.Errorf("only %d crashes: the rebuild is too small", crashes)

@@ -3,15 +3,12 @@ package memory
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/magma-mcp/magma-mcp/memory/graph"
 	"github.com/magma-mcp/magma-mcp/memory/store"
@@ -212,75 +209,36 @@ func TestForgetOnceGoesOn(t *testing.T) {
 	if err != nil || p.Count != n {
 		t.Fatalf("%d, %v", p.Count, err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	crashes, halfway := 0, 0
-	every := int64(2)
-	if long {
-		every = 1
-	}
-	for k := 1 + rand.Int64N(every); ; k += every {
-		mem := base.CrashClone(vfs.CrashCloneCfg{})
-		var count atomic.Int64
-		var on atomic.Bool
-		var after []*vfs.MemFS
-		b, err := Open("store", withFS(f.opts, errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if on.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && count.Add(1) == k {
-				for _, percent := range []int{0, 100} {
-					after = append(after, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(uint64(k), 2))}))
-				}
-			}
-			return nil
-		}))))
-		if err != nil {
-			t.Fatal(err)
+	halfway := 0
+	crashes := f.cutEverywhere(2, func(b *Bank) error {
+		_, err := b.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm})
+		return err
+	}, func(k int64, g *fixture) {
+		if l := len(g.left("default")); l > 1 && l < n+1 {
+			halfway++
 		}
-		on.Store(true)
-		if _, err := b.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm}); err != nil {
-			t.Fatal(err)
+		out, err := g.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm})
+		if err != nil || out.Status != StatusForgotten || out.Count != n || out.Removed.Memories != n || !out.Verified || len(out.Forgotten) != previewShown || out.Forgotten[0].ID != p.Forgotten[0].ID {
+			t.Fatalf("cut at write %d: %s %d %+v %t, %v", k, out.Status, out.Count, out.Removed, out.Verified, err)
 		}
-		on.Store(false)
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
+		if l := g.left("default"); !slices.Equal(l, []string{kept.ID}) {
+			t.Fatalf("cut at write %d: %d are left", k, len(l))
 		}
-		for _, fs := range after {
-			crashes++
-			g := &fixture{t: t, fs: fs, clock: f.clock, opts: f.opts}
-			g.reopen()
-			if l := len(g.left("default")); l > 1 && l < n+1 {
-				halfway++
-			}
-			out, err := g.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm})
-			if err != nil || out.Status != StatusForgotten || out.Count != n || out.Removed.Memories != n || !out.Verified || len(out.Forgotten) != previewShown || out.Forgotten[0].ID != p.Forgotten[0].ID {
-				t.Fatalf("cut at write %d: %s %d %+v %t, %v", k, out.Status, out.Count, out.Removed, out.Verified, err)
-			}
-			if l := g.left("default"); !slices.Equal(l, []string{kept.ID}) {
-				t.Fatalf("cut at write %d: %d are left", k, len(l))
-			}
-			again, err := g.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm})
-			if err != nil || again.Removed != out.Removed || again.Count != n {
-				t.Fatalf("cut at write %d, asked a third time: %+v, %v", k, again, err)
-			}
-			id := g.id(p.Forgotten[0].ID)
-			project, _ := g.project("default")
-			v, err := g.kv.Get(store.TombstoneKey(project, id))
-			if err != nil || !strings.Contains(string(v), "moved out") {
-				t.Fatalf("cut at write %d: the tombstone lacks its reason: %q, %v", k, v, err)
-			}
-			lo, hi := store.ConfirmRange()
-			for range g.kv.Scan(lo, hi) {
-				t.Fatalf("cut at write %d: the list of what was to go is still there", k)
-			}
-			g.check()
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+		again, err := g.ForgetOnce(ctx, "r1", Choice{Confirm: p.Confirm})
+		if err != nil || again.Removed != out.Removed || again.Count != n {
+			t.Fatalf("cut at write %d, asked a third time: %+v, %v", k, again, err)
 		}
-		if len(after) == 0 {
-			break
+		id := g.id(p.Forgotten[0].ID)
+		project, _ := g.project("default")
+		v, err := g.kv.Get(store.TombstoneKey(project, id))
+		if err != nil || !strings.Contains(string(v), "moved out") {
+			t.Fatalf("cut at write %d: the tombstone lacks its reason: %q, %v", k, v, err)
 		}
-	}
+		lo, hi := store.ConfirmRange()
+		for range g.kv.Scan(lo, hi) {
+			t.Fatalf("cut at write %d: the list of what was to go is still there", k)
+		}
+	})
 	t.Logf("%d crashes survived, %d of them halfway", crashes, halfway)
 	if halfway < 2 {
 		t.Errorf("only %d crashes halfway: the forgetting is too small", halfway)

@@ -53,6 +53,7 @@ func duringBackfill(tb testing.TB, rounds, each int) (alone, with []time.Duratio
 		defer mu.Unlock()
 		return calls
 	}
+	entered := make(chan struct{}, 1) // a call got through
 	fake.Always("/api/embed", func(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 		select {
 		case <-g.through():
@@ -62,6 +63,10 @@ func duringBackfill(tb testing.TB, rounds, each int) (alone, with []time.Duratio
 		mu.Lock()
 		calls++
 		mu.Unlock()
+		select {
+		case entered <- struct{}{}:
+		default:
+		}
 		ollamatest.After(backfillCall)(w, r, next)
 	})
 	url := fake.Start(tb)
@@ -108,13 +113,22 @@ func duringBackfill(tb testing.TB, rounds, each int) (alone, with []time.Duratio
 		for i := range each {
 			alone = append(alone, write(plain, say, round*each+i))
 		}
+		select { // of an earlier turn
+		case <-entered:
+		default:
+		}
 		g.set(true)
+		select { // the writes fall into a call, however fast they are
+		case <-entered:
+		case <-time.After(time.Minute):
+			tb.Fatal("the backfill does not go on")
+		}
 		for i := range each {
 			with = append(with, write(busy, say, round*each+i))
 		}
 		g.set(false)
 	}
-	if s, err := busy.Stats(ctx, ""); err != nil || s.Pending.Embedding == 0 || count() < rounds/2 {
+	if s, err := busy.Stats(ctx, ""); err != nil || s.Pending.Embedding == 0 || count() < rounds {
 		tb.Errorf("the backfill was over, or did not go on, during the writes: %d calls, %+v, %v", count(), s.Pending, err)
 	}
 	g.set(true)

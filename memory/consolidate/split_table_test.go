@@ -151,6 +151,9 @@ func TestSplitTable(t *testing.T) {
 		}
 		slices.Sort(chance)
 		t.Logf("%-22s %5.1f turns each, together %.3f, by chance %.3f", w.name, float64(n)/float64(e), together, chance[2])
+		if together < chance[2] {
+			t.Errorf("%s: boundaries by chance keep more together", w.name)
+		}
 	}
 }
 
@@ -219,5 +222,8 @@ func TestTopicsTable(t *testing.T) {
 		}
 		t.Logf("join at %.2f: %d topics of %d episodes, the largest holds %.2f; together %.3f, by chance %.3f",
 			least, topics, episodes, largest, float64(kept)/float64(pairs), chance)
+		if least == joinAt && (float64(kept)/float64(pairs) < 1.5*chance || largest > 0.33) {
+			t.Errorf("topics as they are made bring together hardly more than chance, or swallow all")
+		}
 	}
 }
