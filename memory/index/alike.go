@@ -2,7 +2,6 @@ package index
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -122,29 +121,9 @@ func (v *VectorSpace) nearestTo(o uint32, m int, sc *Scratch) []Similar {
 // sketched is the rows whose signs differ least from r's, k of them and what is as near as the last.
 func (v *VectorSpace) sketched(r int32, k int, sc *Scratch) []int32 {
 	n := (v.Dim + 63) / 64
-	mine := v.signs[int(r)*n : (int(r)+1)*n]
 	sc.apart = slices.Grow(sc.apart[:0], len(v.docs))[:len(v.docs)]
-	counts := make([]int, v.Dim+1)
-	for i := range sc.apart {
-		apart := 0
-		for j, w := range v.signs[i*n : (i+1)*n] {
-			apart += bits.OnesCount64(w ^ mine[j])
-		}
-		sc.apart[i] = uint16(apart)
-		if v.docs[i] != noDoc && int32(i) != r {
-			counts[apart]++
-		}
-	}
-	limit, have := 0, counts[0]
-	for have < k && limit < v.Dim {
-		limit++
-		have += counts[limit]
-	}
-	rows := make([]int32, 0, have)
-	for i, apart := range sc.apart {
-		if int(apart) <= limit && v.docs[i] != noDoc && int32(i) != r {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
+	counts := v.apart(v.signs[int(r)*n:(int(r)+1)*n], sc.apart)
+	counts[sc.apart[r]]--
+	sc.apart[r] = math.MaxUint16 // itself
+	return v.upTo(sc.apart, counts, k, nil)
 }

@@ -53,20 +53,7 @@ func (v *VectorSpace) near(query []float32, pass func(doc uint32) bool) []int32 
 		*buf = make([]uint16, n+n/8)
 	}
 	dist := (*buf)[:n]
-	counts := make([]int, v.Dim+1)
-	w := len(q)
-	for r := range dist {
-		if v.docs[r] == noDoc {
-			dist[r] = math.MaxUint16
-			continue
-		}
-		d := 0
-		for i, x := range v.signs[r*w : r*w+w] {
-			d += bits.OnesCount64(x ^ q[i])
-		}
-		dist[r] = uint16(d)
-		counts[d]++
-	}
+	counts := v.apart(q, dist)
 	keep := max(sketchKeep, n/sketchShare)
 	rows := v.upTo(dist, counts, keep, nil)
 	if pass == nil {
@@ -90,6 +77,26 @@ func (v *VectorSpace) near(query []float32, pass func(doc uint32) bool) []int32 
 		}
 	}
 	return v.upTo(dist, counts, keep, rows[:0])
+}
+
+// apart gives in dist how many signs of each row differ from q, MaxUint16 where the row is free, and returns how many
+// rows are at each distance.
+func (v *VectorSpace) apart(q []uint64, dist []uint16) (counts []int) {
+	counts = make([]int, v.Dim+1)
+	w := len(q)
+	for r := range dist {
+		if v.docs[r] == noDoc {
+			dist[r] = math.MaxUint16
+			continue
+		}
+		d := 0
+		for i, x := range v.signs[r*w : r*w+w] {
+			d += bits.OnesCount64(x ^ q[i])
+		}
+		dist[r] = uint16(d)
+		counts[d]++
+	}
+	return counts
 }
 
 // upTo is the rows at the least distances, keep of them or a few more.
